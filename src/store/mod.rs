@@ -1,0 +1,1 @@
+//! All state, and the one place where it changes.

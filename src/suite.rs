@@ -1,0 +1,1 @@
+//! The front door: builder, running suite, addresses, stop.
