@@ -72,6 +72,9 @@ impl Outcome {
 }
 
 impl Fate {
+    /// All fates, in the order in which counts list them.
+    pub const ALL: [Self; 3] = [Self::Answered, Self::Withheld, Self::Lost];
+
     /// Returns the word users see.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -1,1 +1,234 @@
-//! All state, and the one place where it changes.
+//! All state, and the one place where it changes: [`Ticket::transact`].
+//!
+//! Invariants: an object, its key's record and its count change under one lock or not at all; every change carries the generation of its
+//! world and does nothing after a reset; no lock is held across an await. Lock order: world, then rules, then journal.
+
+mod scope;
+mod table;
+mod tx;
+mod world;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dashmap::DashMap;
+use time::{Duration, OffsetDateTime};
+
+use crate::ledger::{Arrival, Ledger, Summary};
+
+pub use scope::{InvalidScope, Scope};
+pub use table::Object;
+pub use tx::Tx;
+pub use world::{Decision, Ticket};
+pub(crate) use world::{Reserved, World};
+
+/// How many worlds there may be: scopes are made by whoever names them.
+pub const MAX_SCOPES: usize = 10_000;
+
+/// Says that the world was reset since the attempt began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the scope was reset while this was in flight")]
+pub struct Stale;
+
+/// Says that there are too many worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there are {MAX_SCOPES} scopes already, and no more are made")]
+pub struct TooManyScopes;
+
+/// Shows one world, or the sum of all.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// How often it was reset, and one.
+    pub generation: u64,
+    /// Since when it counts.
+    pub since: OffsetDateTime,
+    /// The sums by provider.
+    pub providers: BTreeMap<Arc<str>, Summary>,
+}
+
+/// Is the handle of all worlds; clones share them.
+#[derive(Clone)]
+pub struct Store(Arc<Shared>);
+
+struct Shared {
+    ledger: Ledger,
+    worlds: DashMap<Scope, Arc<World>>,
+    generation: AtomicU64,
+    since: Mutex<OffsetDateTime>,
+    /// What the clock of the whole suite was advanced by.
+    advanced: Mutex<Duration>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store")
+            .field("worlds", &self.0.worlds.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Makes a store without a world; a world is made by its first attempt.
+    #[must_use]
+    pub fn new(ledger: Ledger) -> Self {
+        Self(Arc::new(Shared {
+            ledger,
+            worlds: DashMap::new(),
+            generation: AtomicU64::new(1),
+            since: Mutex::new(OffsetDateTime::now_utc()),
+            advanced: Mutex::new(Duration::ZERO),
+        }))
+    }
+
+    /// Returns the ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    /// Counts an arrival and returns the right to carry it out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it would need one world too many.
+    pub fn begin(&self, scope: &Scope, arrival: Arrival) -> Result<Ticket, TooManyScopes> {
+        let world = self.world(scope)?;
+        let shared = Arc::clone(&self.0);
+        let clock = Arc::new(move || shared.now());
+        Ok(Ticket::begin(world, self.0.ledger.clone(), clock, arrival))
+    }
+
+    /// Reads a world by a closure; an unknown world is empty and is not made. What the closure changes is thrown away.
+    pub fn read<R>(&self, scope: &Scope, look: impl FnOnce(&mut Tx<'_>) -> R) -> R {
+        let world = self.0.worlds.get(scope).map(|w| Arc::clone(&w));
+        let world = world.unwrap_or_else(|| Arc::new(World::new(scope.clone())));
+        let mut state = world.lock();
+        let now = self.0.now() + state.clock;
+        look(&mut Tx::new(&mut state, now))
+    }
+
+    /// Changes a world outside any attempt (an admin call); counts nothing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it would need one world too many.
+    pub fn arrange<R>(&self, scope: &Scope, work: impl FnOnce(&mut Tx<'_>) -> R) -> Result<R, TooManyScopes> {
+        let world = self.world(scope)?;
+        Ok(world.arrange(self.0.now(), work))
+    }
+
+    /// Shows one world; an unknown one is all zeros.
+    #[must_use]
+    pub fn snapshot(&self, scope: &Scope) -> Snapshot {
+        match self.0.worlds.get(scope) {
+            Some(world) => world.snapshot(),
+            None => Snapshot {
+                generation: 1,
+                since: self.since(),
+                providers: BTreeMap::new(),
+            },
+        }
+    }
+
+    /// Shows the sum of all worlds.
+    #[must_use]
+    pub fn total(&self) -> Snapshot {
+        let mut providers: BTreeMap<Arc<str>, Summary> = BTreeMap::new();
+        for world in &self.0.worlds {
+            for (name, summary) in world.lock().book.summaries() {
+                let sum = providers
+                    .entry(Arc::clone(name))
+                    .or_insert_with(|| Summary::new(summary.class));
+                sum.add(summary);
+            }
+        }
+        Snapshot {
+            generation: self.0.generation.load(Ordering::Relaxed),
+            since: self.since(),
+            providers,
+        }
+    }
+
+    /// Lists the worlds by name.
+    #[must_use]
+    pub fn scopes(&self) -> Vec<Scope> {
+        let mut scopes: Vec<Scope> = self.0.worlds.iter().map(|w| w.key().clone()).collect();
+        scopes.sort();
+        scopes
+    }
+
+    /// Resets one world, or all of them and the suite's clock.
+    pub fn reset(&self, scope: Option<&Scope>) {
+        match scope {
+            Some(scope) => {
+                if let Some(world) = self.0.worlds.get(scope).map(|w| Arc::clone(&w)) {
+                    world.reset(&self.0.ledger);
+                }
+            }
+            None => {
+                *lock(&self.0.advanced) = Duration::ZERO;
+                *lock(&self.0.since) = OffsetDateTime::now_utc();
+                self.0.generation.fetch_add(1, Ordering::Relaxed);
+                let worlds: Vec<_> = self.0.worlds.iter().map(|w| Arc::clone(&w)).collect();
+                for world in worlds {
+                    world.reset(&self.0.ledger);
+                }
+            }
+        }
+    }
+
+    /// Advances the clock of one world, or of the whole suite.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it would need one world too many.
+    pub fn advance(&self, scope: Option<&Scope>, by: Duration) -> Result<(), TooManyScopes> {
+        match scope {
+            Some(scope) => {
+                let world = self.world(scope)?;
+                let mut state = world.lock();
+                state.clock = state.clock.saturating_add(by);
+            }
+            None => {
+                let mut advanced = lock(&self.0.advanced);
+                *advanced = advanced.saturating_add(by);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the time on the clock of a world, or of the suite.
+    #[must_use]
+    pub fn now(&self, scope: Option<&Scope>) -> OffsetDateTime {
+        let world = scope.and_then(|s| self.0.worlds.get(s).map(|w| w.lock().clock));
+        self.0.now() + world.unwrap_or(Duration::ZERO)
+    }
+
+    fn since(&self) -> OffsetDateTime {
+        *lock(&self.0.since)
+    }
+
+    fn world(&self, scope: &Scope) -> Result<Arc<World>, TooManyScopes> {
+        if let Some(world) = self.0.worlds.get(scope) {
+            return Ok(Arc::clone(&world));
+        }
+        if self.0.worlds.len() >= MAX_SCOPES {
+            return Err(TooManyScopes);
+        }
+        let world = self.0.worlds.entry(scope.clone());
+        Ok(Arc::clone(
+            &world.or_insert_with(|| Arc::new(World::new(scope.clone()))),
+        ))
+    }
+}
+
+impl Shared {
+    fn now(&self) -> OffsetDateTime {
+        OffsetDateTime::now_utc().saturating_add(*lock(&self.advanced))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,175 @@
+//! Recorded bodies, and the budget that they share: past it, the oldest are let go.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// Holds the bytes that one attempt brought, or no longer.
+#[derive(Clone, Debug)]
+pub struct Body(Arc<Slot>);
+
+#[derive(Debug)]
+struct Slot {
+    size: u64,
+    hash: [u8; 32],
+    held: Mutex<Held>,
+    total: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+struct Held {
+    head: Bytes,
+    content: Option<Bytes>,
+    /// Whether the head outlives the content: a mail stays listed with its headers.
+    keep_head: bool,
+}
+
+impl Body {
+    /// Returns how many bytes the content had.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.0.size
+    }
+
+    /// Returns the SHA-256 of the content.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        self.0.hash
+    }
+
+    /// Returns the header block, empty if it was let go.
+    #[must_use]
+    pub fn head(&self) -> Bytes {
+        self.0.lock().head.clone()
+    }
+
+    /// Returns the content, unless it was let go.
+    #[must_use]
+    pub fn content(&self) -> Option<Bytes> {
+        self.0.lock().content.clone()
+    }
+}
+
+impl Slot {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn let_go(&self) -> u64 {
+        let mut held = self.lock();
+        let mut freed = held.content.take().map_or(0, |c| c.len());
+        if !held.keep_head {
+            freed += std::mem::take(&mut held.head).len();
+        }
+        self.total.fetch_sub(freed as u64, Ordering::Relaxed);
+        freed as u64
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let held = self.lock();
+        let left = held.head.len() + held.content.as_ref().map_or(0, Bytes::len);
+        self.total.fetch_sub(left as u64, Ordering::Relaxed);
+    }
+}
+
+/// Keeps bodies within a budget.
+#[derive(Debug)]
+pub struct Bodies {
+    limit: u64,
+    total: Arc<AtomicU64>,
+    trimmed: AtomicU64,
+    queue: Mutex<VecDeque<Weak<Slot>>>,
+}
+
+impl Bodies {
+    /// Makes an empty keeper with a budget in bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            total: Arc::default(),
+            trimmed: AtomicU64::new(0),
+            queue: Mutex::default(),
+        }
+    }
+
+    /// Keeps a body; lets the oldest go while the budget is passed.
+    ///
+    /// `head` is its header block, kept for good if `keep_head`.
+    pub fn keep(&self, head: Bytes, content: Bytes, keep_head: bool) -> Body {
+        self.total
+            .fetch_add((head.len() + content.len()) as u64, Ordering::Relaxed);
+        let slot = Arc::new(Slot {
+            size: content.len() as u64,
+            hash: Sha256::digest(&content).into(),
+            held: Mutex::new(Held {
+                head,
+                content: Some(content),
+                keep_head,
+            }),
+            total: Arc::clone(&self.total),
+        });
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.push_back(Arc::downgrade(&slot));
+        while let Some(oldest) = queue.front() {
+            match oldest.upgrade() {
+                None => {
+                    queue.pop_front();
+                }
+                Some(oldest) if self.total.load(Ordering::Relaxed) > self.limit => {
+                    queue.pop_front();
+                    if oldest.let_go() > 0 {
+                        self.trimmed.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                Some(_) => break,
+            }
+        }
+        drop(queue);
+        Body(slot)
+    }
+
+    /// Returns how many bytes are held.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many bodies were let go.
+    #[must_use]
+    pub fn trimmed(&self) -> u64 {
+        self.trimmed.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_budget_the_oldest_goes_first_and_keeps_what_it_should() {
+        let bodies = Bodies::new(30);
+        let first = bodies.keep(Bytes::from_static(b"head"), Bytes::from_static(b"0123456789"), true);
+        let second = bodies.keep(Bytes::new(), Bytes::from_static(b"0123456789"), false);
+        let third = bodies.keep(Bytes::new(), Bytes::from_static(b"0123456789"), false);
+        assert_eq!(first.content(), None);
+        assert_eq!(first.head(), "head");
+        assert_eq!((first.size(), first.hash()), (10, second.hash()));
+        assert!(second.content().is_some() && third.content().is_some());
+        assert_eq!((bodies.total(), bodies.trimmed()), (24, 1));
+    }
+
+    #[test]
+    fn a_dropped_body_gives_its_bytes_back() {
+        let bodies = Bodies::new(100);
+        drop(bodies.keep(Bytes::new(), Bytes::from_static(b"0123456789"), false));
+        assert_eq!((bodies.total(), bodies.trimmed()), (0, 0));
+        let huge = bodies.keep(Bytes::new(), Bytes::from(vec![0; 200]), false);
+        assert_eq!((huge.content(), bodies.total()), (None, 0));
+    }
+}

@@ -1,0 +1,194 @@
+//! One attempt as the journal keeps it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::{Body, Content, Correlation, Effect, Fate, Outcome};
+
+/// Tells where an attempt came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// The client's address.
+    pub address: SocketAddr,
+    /// The connection's number, counted from 1 over all listeners.
+    pub connection: u64,
+}
+
+/// Tells what is known of an attempt when it arrives.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The provider's name.
+    pub provider: Arc<str>,
+    /// The provider's class.
+    pub class: super::Class,
+    /// The operation's name.
+    pub operation: Arc<str>,
+    /// Method and path as rules see them, cleaned of secrets; on SMTP the MAIL line.
+    pub line: String,
+    /// Where it came from.
+    pub peer: Peer,
+}
+
+/// Names the rule that fired, and what it did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fired {
+    /// The rule's id, or `header`, `mail-header`, `recipient` for one that came in the request.
+    pub rule: Arc<str>,
+    /// The mode.
+    pub mode: &'static str,
+    /// What the client got: `reset`, `truncate`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how: Option<&'static str>,
+}
+
+/// Holds the answer as recorded.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// HTTP status or SMTP code.
+    pub status: u16,
+    /// The headers, one a line, cleaned of secrets.
+    pub headers: String,
+    /// The content.
+    pub content: Recorded,
+}
+
+/// Holds a recorded content.
+#[derive(Clone, Debug)]
+pub enum Recorded {
+    /// Bytes within the budget.
+    Body(Body),
+    /// A version of an object, rendered when asked.
+    Content(Content),
+}
+
+/// Holds all that is known of one attempt.
+#[derive(Clone, Debug)]
+#[expect(
+    missing_docs,
+    reason = "the fields are those of GET /_events, described in the README"
+)]
+pub struct Entry {
+    pub id: u64,
+    pub revision: u64,
+    pub generation: u64,
+    pub scope: Arc<str>,
+    pub arrival: Arrival,
+    pub key: Option<Arc<str>>,
+    pub correlations: Vec<Correlation>,
+    pub duplicate: Option<&'static str>,
+    pub outcome: Option<Outcome>,
+    pub fate: Option<Fate>,
+    pub effects: Vec<Effect>,
+    pub fired: Vec<Fired>,
+    pub notes: Vec<String>,
+    pub arrived: OffsetDateTime,
+    pub committed: Option<OffsetDateTime>,
+    pub answering: Option<OffsetDateTime>,
+    pub ended: Option<OffsetDateTime>,
+    pub sent: u64,
+    pub request: Option<Body>,
+    pub answer: Option<Answered>,
+}
+
+impl Entry {
+    /// Says whether the attempt has both its outcome and its fate.
+    #[must_use]
+    pub fn closed(&self) -> bool {
+        self.outcome.is_some() && self.fate.is_some()
+    }
+
+    /// Renders the one line that `--log text` prints:
+    /// `stripe charges.create key=order-17 accepted withheld(reset) fault=f1`.
+    #[must_use]
+    pub fn log_line(&self) -> String {
+        let mut line = format!("{} {}", self.arrival.provider, self.arrival.operation);
+        if &*self.scope != "default" {
+            line = format!("~{} {line}", self.scope);
+        }
+        if let Some(key) = &self.key {
+            line.push_str(&format!(" key={}", super::secrets::clean(key)));
+        }
+        line.push_str(&format!(" {}", self.outcome.map_or("in_flight", Outcome::as_str)));
+        line.push_str(&format!(" {}", self.fate.map_or("open", Fate::as_str)));
+        if let Some(how) = self.fired.iter().rev().find_map(|f| f.how) {
+            line.push_str(&format!("({how})"));
+        }
+        for fired in &self.fired {
+            line.push_str(&format!(" fault={}", fired.rule));
+        }
+        if let Some(by) = self.duplicate {
+            line.push_str(&format!(" duplicate={by}"));
+        }
+        line
+    }
+
+    /// Renders the entry as `GET /_events` shows it.
+    #[must_use]
+    pub fn render(&self) -> serde_json::Value {
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        let correlations: serde_json::Map<_, _> = self
+            .correlations
+            .iter()
+            .map(|c| (c.by.to_owned(), hex(&c.hash).into()))
+            .collect();
+        serde_json::json!({
+            "id": self.id,
+            "revision": self.revision,
+            "generation": self.generation,
+            "scope": self.scope,
+            "provider": self.arrival.provider,
+            "operation": self.arrival.operation,
+            "line": self.arrival.line,
+            "key": self.key.as_deref().map(super::secrets::clean),
+            "correlation": correlations,
+            "duplicate": self.duplicate,
+            "outcome": self.outcome,
+            "fate": self.fate,
+            "effects": self.effects,
+            "fault": self.fired.last(),
+            "faults": self.fired,
+            "notes": self.notes,
+            "arrived": rfc3339(Some(self.arrived)),
+            "committed": rfc3339(self.committed),
+            "answering": rfc3339(self.answering),
+            "ended": rfc3339(self.ended),
+            "bytes": {"received": self.request.as_ref().map_or(0, Body::size), "sent": self.sent},
+            "client": self.arrival.peer.address.to_string(),
+            "connection": self.arrival.peer.connection,
+            "request": self.request.as_ref().map(|body| serde_json::json!({
+                "headers": String::from_utf8_lossy(&body.head()),
+                "size": body.size(),
+                "sha256": hex(&body.hash()),
+                "body": body.content().map(|c| String::from_utf8_lossy(&c).into_owned()),
+            })),
+            "answer": self.answer.as_ref().map(|answer| serde_json::json!({
+                "status": answer.status,
+                "headers": answer.headers,
+                "body": answer.content.bytes().map(|c| super::secrets::clean(&String::from_utf8_lossy(&c)).into_owned()),
+            })),
+        })
+    }
+}
+
+impl Recorded {
+    /// Returns the bytes, unless they were let go.
+    #[must_use]
+    pub fn bytes(&self) -> Option<bytes::Bytes> {
+        match self {
+            Self::Body(body) => body.content(),
+            Self::Content(content) => Some(content.bytes()),
+        }
+    }
+}
+
+/// Renders a time as RFC 3339, to the microsecond.
+#[must_use]
+pub fn rfc3339(time: Option<OffsetDateTime>) -> Option<String> {
+    let time = time?;
+    let micros = time.replace_microsecond(time.microsecond()).unwrap_or(time);
+    micros.format(&Rfc3339).ok()
+}

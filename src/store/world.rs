@@ -1,0 +1,366 @@
+//! One scope's world: plain data behind one mutex, and the ticket with which an attempt changes it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use time::{Duration, OffsetDateTime};
+use tokio_util::sync::CancellationToken;
+
+use super::table::Table;
+use super::tx::{Commit, Tx};
+use super::{Scope, Snapshot, Stale};
+use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
+
+/// Is a volatile reservation of a key: in progress, and whose.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reserved {
+    pub(crate) attempt: u64,
+    pub(crate) fingerprint: crate::ledger::Hash,
+}
+
+type Partitioned<V> = HashMap<Arc<str>, HashMap<Arc<str>, V>>;
+
+pub(crate) struct State {
+    pub(crate) generation: u64,
+    pub(crate) since: OffsetDateTime,
+    pub(crate) clock: Duration,
+    pub(crate) book: Book,
+    /// Cancelled by the reset that ends this generation: holds and hangs are let go.
+    over: CancellationToken,
+    tables: HashMap<&'static str, HashMap<Arc<str>, Table>>,
+    uniques: HashMap<&'static str, Partitioned<Arc<str>>>,
+    reservations: Partitioned<Reserved>,
+}
+
+impl State {
+    fn new(generation: u64) -> Self {
+        Self {
+            generation,
+            since: OffsetDateTime::now_utc(),
+            clock: Duration::ZERO,
+            book: Book::default(),
+            over: CancellationToken::new(),
+            tables: HashMap::new(),
+            uniques: HashMap::new(),
+            reservations: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn table(&self, name: &str, partition: &str) -> Option<&Table> {
+        self.tables.get(name)?.get(partition)
+    }
+
+    pub(crate) fn unique(&self, index: &str, partition: &str) -> Option<&HashMap<Arc<str>, Arc<str>>> {
+        self.uniques.get(index)?.get(partition)
+    }
+
+    pub(crate) fn reservations(&self, partition: &str) -> Option<&HashMap<Arc<str>, Reserved>> {
+        self.reservations.get(partition)
+    }
+
+    pub(crate) fn reserve(&mut self, partition: Arc<str>, value: Arc<str>, reserved: Reserved) {
+        self.reservations.entry(partition).or_default().insert(value, reserved);
+    }
+
+    pub(crate) fn give_up(&mut self, partition: &str, value: &str, attempt: u64) -> bool {
+        let Some(values) = self.reservations.get_mut(partition) else {
+            return false;
+        };
+        let own = values.get(value).is_some_and(|r| r.attempt == attempt);
+        if own {
+            values.remove(value);
+        }
+        own
+    }
+
+    fn apply(&mut self, commit: Commit) {
+        for change in commit.changes {
+            let table = self.tables.entry(change.table).or_default();
+            let table = table.entry(change.partition).or_default();
+            match change.version {
+                Some(version) => table.put(change.id, version),
+                None => table.remove(&change.id),
+            }
+        }
+        for claim in commit.claims {
+            let index = self.uniques.entry(claim.index).or_default();
+            index.entry(claim.partition).or_default().insert(claim.value, claim.id);
+        }
+    }
+}
+
+/// Is one scope's world.
+pub(crate) struct World {
+    pub(crate) scope: Scope,
+    state: Mutex<State>,
+}
+
+impl World {
+    pub(crate) fn new(scope: Scope) -> Self {
+        Self {
+            scope,
+            state: Mutex::new(State::new(1)),
+        }
+    }
+
+    /// Locks the world. A panic under the lock leaves no half change: a commit is applied only after the closure returned.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up a reservation, if it is the attempt's own. Attempt ids are never used twice, so none of a later generation can be hit.
+    pub(crate) fn give_up(&self, partition: &str, value: &str, attempt: u64) {
+        self.lock().give_up(partition, value, attempt);
+    }
+
+    /// Changes the world outside any attempt.
+    pub(crate) fn arrange<R>(&self, now: OffsetDateTime, work: impl FnOnce(&mut Tx<'_>) -> R) -> R {
+        let mut state = self.lock();
+        let now = now + state.clock;
+        let mut tx = Tx::new(&mut state, now);
+        let result = work(&mut tx);
+        let commit = std::mem::take(&mut tx.commit);
+        state.apply(commit);
+        result
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let state = self.lock();
+        Snapshot {
+            generation: state.generation,
+            since: state.since,
+            providers: state.book.summaries().clone(),
+        }
+    }
+
+    /// Begins anew; whatever began before changes nothing any more.
+    pub(crate) fn reset(&self, ledger: &Ledger) {
+        let old = {
+            let mut state = self.lock();
+            let next = State::new(state.generation + 1);
+            let old = std::mem::replace(&mut *state, next);
+            ledger.forget(self.scope.as_str());
+            old
+        };
+        old.over.cancel();
+        drop(old);
+    }
+}
+
+/// Says what a closure's result is to the ledger.
+#[derive(Debug)]
+pub struct Decision {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The values by which a duplicate is known.
+    pub correlations: Vec<Correlation>,
+}
+
+/// Is one attempt's right to change its world, of one generation. Dropping it ends the attempt, whatever happened.
+pub struct Ticket {
+    world: Arc<World>,
+    ledger: Ledger,
+    generation: u64,
+    over: CancellationToken,
+    id: u64,
+    clock: Arc<dyn Fn() -> OffsetDateTime + Send + Sync>,
+    /// The outcome that the attempt has if nobody decides it.
+    fallback: Outcome,
+    decided: bool,
+    finished: bool,
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticket")
+            .field("scope", &self.world.scope)
+            .field("generation", &self.generation)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ticket {
+    /// Counts an arrival, and enters it into the journal.
+    pub(crate) fn begin(
+        world: Arc<World>,
+        ledger: Ledger,
+        clock: Arc<dyn Fn() -> OffsetDateTime + Send + Sync>,
+        arrival: Arrival,
+    ) -> Self {
+        let id = ledger.next_id();
+        let mut state = world.lock();
+        state
+            .book
+            .begin(id, &arrival.provider, arrival.class, &arrival.operation);
+        let generation = state.generation;
+        let over = state.over.clone();
+        ledger.enter(Entry {
+            id,
+            revision: 0,
+            generation,
+            scope: world.scope.name(),
+            arrival,
+            key: None,
+            correlations: Vec::new(),
+            duplicate: None,
+            outcome: None,
+            fate: None,
+            effects: Vec::new(),
+            fired: Vec::new(),
+            notes: Vec::new(),
+            arrived: OffsetDateTime::now_utc(),
+            committed: None,
+            answering: None,
+            ended: None,
+            sent: 0,
+            request: None,
+            answer: None,
+        });
+        drop(state);
+        Self {
+            world,
+            ledger,
+            generation,
+            over,
+            id,
+            clock,
+            fallback: Outcome::Incomplete,
+            decided: false,
+            finished: false,
+        }
+    }
+
+    /// Returns the attempt's id.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns the world's generation in which the attempt began.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns the scope.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.world.scope
+    }
+
+    /// Returns the ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Says which outcome the attempt has if it ends without a decision.
+    pub fn set_fallback(&mut self, outcome: Outcome) {
+        self.fallback = outcome;
+    }
+
+    /// Returns the token that a reset of the attempt's world cancels.
+    #[must_use]
+    pub fn over(&self) -> &CancellationToken {
+        &self.over
+    }
+
+    /// Notes facts in the journal; changes no count.
+    pub fn note(&self, change: impl FnOnce(&mut Entry)) {
+        self.ledger.update(self.id, change);
+    }
+
+    /// Notes the rule that fired.
+    pub fn note_fired(&self, fired: Fired) {
+        self.note(|entry| entry.fired.push(fired));
+    }
+
+    /// Runs a closure over the world and commits what it changed, all or nothing.
+    ///
+    /// `seal` is called exactly once, on the final commit and before any other attempt can see it, with the closure's result and its
+    /// effects: it decides the outcome (or leaves it open), and what it returns beside is handed to the caller.
+    /// The closure may be run again and must have no other effect than on its [`Tx`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the world was reset since the attempt began; then nothing was changed.
+    #[expect(clippy::unused_async, reason = "other backends suspend here; memory never does")]
+    pub async fn transact<R, V>(
+        &mut self,
+        mut work: impl FnMut(&mut Tx<'_>) -> R,
+        seal: impl FnOnce(&R, &[Effect]) -> (Option<Decision>, V),
+    ) -> Result<(R, V), Stale> {
+        let mut state = self.world.lock();
+        if state.generation != self.generation {
+            return Err(Stale);
+        }
+        let now = (self.clock)() + state.clock;
+        let mut tx = Tx::new(&mut state, now);
+        let result = work(&mut tx);
+        let commit = std::mem::take(&mut tx.commit);
+        let (decision, verdict) = seal(&result, &commit.effects);
+        if let Some(decision) = decision {
+            let effects = commit.effects.clone();
+            Self::decide_under(&self.ledger, &mut state, self.id, decision, effects);
+            self.decided = true;
+        }
+        state.apply(commit);
+        Ok((result, verdict))
+    }
+
+    /// Decides the outcome of an attempt that changed nothing.
+    pub fn decide(&mut self, outcome: Outcome) {
+        if self.decided {
+            return;
+        }
+        self.decided = true;
+        let mut state = self.world.lock();
+        if state.generation == self.generation {
+            let decision = Decision {
+                outcome,
+                correlations: Vec::new(),
+            };
+            Self::decide_under(&self.ledger, &mut state, self.id, decision, Vec::new());
+        }
+    }
+
+    /// Finishes the attempt: says what became of the answer.
+    pub fn finish(&mut self, fate: Fate) {
+        if self.finished {
+            return;
+        }
+        self.finished = true;
+        let mut state = self.world.lock();
+        if state.generation == self.generation && state.book.finish(self.id, fate) {
+            self.ledger.update(self.id, |entry| {
+                entry.fate = Some(fate);
+                entry.ended = Some(OffsetDateTime::now_utc());
+            });
+        }
+    }
+
+    pub(crate) fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    fn decide_under(ledger: &Ledger, state: &mut State, id: u64, decision: Decision, effects: Vec<Effect>) {
+        let Decision { outcome, correlations } = decision;
+        if let Some(decided) = state.book.decide(id, outcome, &effects, &correlations) {
+            ledger.update(id, |entry| {
+                entry.outcome = Some(outcome);
+                entry.effects = effects;
+                entry.correlations = correlations;
+                entry.duplicate = decided.duplicate;
+                entry.committed = Some(OffsetDateTime::now_utc());
+            });
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.decide(self.fallback);
+        self.finish(Fate::Lost);
+    }
+}
