@@ -4,5 +4,5 @@ pub mod mail_header;
 mod provider;
 mod request;
 
-pub use provider::{About, Conflict, Describe, Identified, Kind, Operation, Provider, Refusal, hash};
+pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};

@@ -150,6 +150,12 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
+/// Is a provider on the HTTP listener.
+pub trait HttpProvider: Provider<Request = super::HttpRequest> {
+    /// Names the operation that a head asks for; pure. A head that names none is an operation of its own.
+    fn route(&self, method: &http::Method, path: &str) -> &'static Operation;
+}
+
 impl About {
     /// Finds an operation by its name.
     ///

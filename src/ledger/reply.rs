@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -42,6 +43,8 @@ pub struct Reply {
     pub extra: Vec<(String, String)>,
     /// The body.
     pub content: Content,
+    /// How long the provider takes to say it.
+    pub delay: Duration,
 }
 
 impl Reply {
@@ -63,6 +66,7 @@ impl Reply {
             headers: Vec::new(),
             extra: Vec::new(),
             content,
+            delay: Duration::ZERO,
         }
     }
 
