@@ -204,12 +204,16 @@ impl Counters {
         });
         counter.matched += 1;
         let may_fire = rule.spec.on.allows(counter.matched);
-        if order.len() > MAX_COUNTERS
-            && let Some(oldest) = order.pop_front()
-        {
-            counts.remove(&oldest);
-        }
+        self.trim(MAX_COUNTERS);
         may_fire
+    }
+
+    fn trim(&mut self, limit: usize) {
+        while self.order.len() > limit
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.counts.remove(&oldest);
+        }
     }
 
     /// Forgets all counts, or those of one scope alone.
@@ -235,4 +239,32 @@ fn hash(parts: &[&[u8]]) -> Hash {
     let mut short = Hash::default();
     short.copy_from_slice(&hash.finalize()[..16]);
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_limit_the_oldest_counter_goes() {
+        let rule = parse_header("refuse; on=1").unwrap();
+        let facts = |content| Facts {
+            content: [content; 16],
+            ..Facts::new("stripe")
+        };
+        let mut counters = Counters::default();
+        assert!((1..=3).all(|content| counters.advance(&rule, &facts(content))));
+        counters.trim(2);
+        assert_eq!((counters.counts.len(), counters.order.len()), (2, 2));
+        assert!(!counters.advance(&rule, &facts(3)));
+        assert!(counters.advance(&rule, &facts(1)));
+    }
+
+    #[test]
+    fn what_fires_always_keeps_no_counter() {
+        let rule = parse_header("refuse").unwrap();
+        let mut counters = Counters::default();
+        assert!(counters.advance(&rule, &Facts::new("stripe")));
+        assert!(counters.counts.is_empty());
+    }
 }

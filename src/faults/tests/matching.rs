@@ -128,6 +128,19 @@ fn json_is_looked_at_only_when_all_else_holds() {
     assert_eq!(winner(&rules, Point::Before, &facts).unwrap(), "f1");
     assert_eq!(looks.get(), 1, "the key of the second rule is another");
     assert!(winner(&rules, Point::Before, &charge()).is_none());
+
+    add(
+        &rules,
+        &json!({"mode": "drop-after-commit", "json": {"/order/id": "17"}}),
+        Source::Api,
+    );
+    let refused = Facts {
+        outcome: Some(Outcome::Refused),
+        ..facts
+    };
+    assert!(winner(&rules, Point::After, &refused).is_none());
+    assert_eq!(looks.get(), 1, "the outcome of the third is another");
+    assert!(winner(&rules, Point::After, &facts).is_some());
 }
 
 #[test]
