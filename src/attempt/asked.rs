@@ -33,6 +33,16 @@ impl<P: Provider> Asked<P> {
         }
     }
 
+    /// Asks the rules about a whole request before anything is committed.
+    pub(super) fn ask_before(&self, rules: &Rules) -> Option<Verdict> {
+        if self.whole.exempt {
+            return None;
+        }
+        self.facts(Point::Before, None, |facts| {
+            rules.ask(Point::Before, facts, &self.whole.in_request)
+        })
+    }
+
     /// Asks the rules about a commit that is final and that nobody can see yet.
     pub(super) fn ask_after(&self, rules: &Rules, outcome: Outcome, from_accepted: bool) -> Option<Verdict> {
         if self.whole.exempt {

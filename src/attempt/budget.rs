@@ -20,13 +20,18 @@ impl Budget {
     /// Makes a budget in bytes.
     #[must_use]
     pub fn new(bytes: u64) -> Self {
-        Self { left: Arc::new(AtomicU64::new(bytes)) }
+        Self {
+            left: Arc::new(AtomicU64::new(bytes)),
+        }
     }
 
     /// Makes an empty share.
     #[must_use]
     pub fn share(&self) -> Share {
-        Share { budget: self.clone(), taken: 0 }
+        Share {
+            budget: self.clone(),
+            taken: 0,
+        }
     }
 }
 
@@ -35,7 +40,9 @@ impl Share {
     #[must_use]
     pub fn take(&mut self, bytes: u64) -> bool {
         let left = &self.budget.left;
-        let enough = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok();
+        let enough = left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes))
+            .is_ok();
         if enough {
             self.taken += bytes;
         }

@@ -76,7 +76,11 @@ impl Holds {
         register.held.insert(number, (held, to));
         drop(register);
         self.changed();
-        Hold { holds: self.clone(), number, release }
+        Hold {
+            holds: self.clone(),
+            number,
+            release,
+        }
     }
 
     /// Lists what is held, of one scope or all.
@@ -84,7 +88,9 @@ impl Holds {
     pub fn list(&self, scope: Option<&str>) -> Vec<Held> {
         let register = self.lock();
         let held = register.held.values().map(|(held, _)| held);
-        held.filter(|h| scope.is_none() || h.scope.as_deref() == scope).cloned().collect()
+        held.filter(|h| scope.is_none() || h.scope.as_deref() == scope)
+            .cloned()
+            .collect()
     }
 
     /// Lets one go; returns what was held, or none if there is no such hold.

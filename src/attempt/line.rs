@@ -37,7 +37,12 @@ impl Outgoing {
     /// Joins an answer with the ticket of its attempt.
     #[must_use]
     pub fn new(reply: Reply, cut: Option<u64>, whole: Fate, ticket: Ticket) -> Self {
-        Self { reply, cut, whole, ticket }
+        Self {
+            reply,
+            cut,
+            whole,
+            ticket,
+        }
     }
 
     /// Notes that the first byte leaves now.

@@ -26,8 +26,6 @@ pub use budget::{Budget, Share};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};
-pub use provider::{
-    About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash,
-};
+pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
 pub use way::{Way, Whole, carry_out, fired};

@@ -49,13 +49,32 @@ pub struct Whole<R> {
 /// Carries a whole request out, from its identification to its answer.
 ///
 /// Runs in a task of its own: a client's leaving ends nothing but a hold before the commit.
-pub async fn carry_out<P: Provider>(way: Way, provider: Arc<P>, whole: Whole<P::Request>, mut ticket: Ticket, line: Line) {
+pub async fn carry_out<P: Provider>(
+    way: Way,
+    provider: Arc<P>,
+    whole: Whole<P::Request>,
+    mut ticket: Ticket,
+    line: Line,
+) {
     ticket.set_fallback(Outcome::Failed);
     let identified = provider.identify(&whole.request);
     ticket.note(|entry| entry.key.clone_from(&identified.name));
     let scope = ticket.scope().name();
-    let asked = Asked { provider, whole, identified, scope };
-    Attempt { way, asked, ticket, line, injected: None }.run().await;
+    let asked = Asked {
+        provider,
+        whole,
+        identified,
+        scope,
+    };
+    Attempt {
+        way,
+        asked,
+        ticket,
+        line,
+        injected: None,
+    }
+    .run()
+    .await;
 }
 
 struct Attempt<P: Provider> {
@@ -83,7 +102,13 @@ enum Until {
 
 impl<P: Provider> Attempt<P> {
     async fn run(mut self) {
-        match self.ask_before() {
+        let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
+            return self.line.lose(How::Close, self.ticket);
+        };
+        if let Some(verdict) = &verdict {
+            self.ticket.note_fired(fired(verdict));
+        }
+        match verdict.map(|v| v.action) {
             None | Some(Action::Drop(_) | Action::Error(_)) => self.commit(None).await,
             Some(Action::Pass) => {
                 self.asked.whole.exempt = true;
@@ -94,16 +119,6 @@ impl<P: Provider> Attempt<P> {
             Some(Action::Hold) => self.pause_before(Pause::Hold).await,
             Some(Action::Delay(delay)) => self.pause_before(Pause::Delay(delay)).await,
         }
-    }
-
-    fn ask_before(&self) -> Option<Action> {
-        if self.asked.whole.exempt {
-            return None;
-        }
-        let in_request = &self.asked.whole.in_request;
-        let verdict = self.asked.facts(Point::Before, None, |facts| self.way.rules.ask(Point::Before, facts, in_request))?;
-        self.ticket.note_fired(fired(&verdict));
-        Some(verdict.action)
     }
 
     /// Fails before the commit: the provider never sees the request.
@@ -120,8 +135,16 @@ impl<P: Provider> Attempt<P> {
 
     /// Refuses in the provider's own words; a status that the provider keeps under a key takes the way of the commit.
     async fn refuse(mut self, answer: &Answer) {
-        let Asked { provider, whole, identified, .. } = &self.asked;
-        let refusal = Refusal { status: answer.status, code: answer.code.clone() };
+        let Asked {
+            provider,
+            whole,
+            identified,
+            ..
+        } = &self.asked;
+        let refusal = Refusal {
+            status: answer.status,
+            code: answer.code.clone(),
+        };
         let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
         if identified.key.is_some() && provider.keeps(reply.status) {
             self.injected = Some(reply);
@@ -237,7 +260,11 @@ impl<P: Provider> Attempt<P> {
     }
 
     async fn pause(&self, pause: Pause, point: Point) -> Paused {
-        let rule = self.ticket.ledger().entry(self.ticket.id()).and_then(|e| e.fired.last().map(|f| Arc::clone(&f.rule)));
+        let rule = self
+            .ticket
+            .ledger()
+            .entry(self.ticket.id())
+            .and_then(|e| e.fired.last().map(|f| Arc::clone(&f.rule)));
         let held = Held {
             id: String::new(),
             scope: Some(Arc::clone(&self.asked.scope)),
@@ -262,7 +289,12 @@ fn pass_through<P: Provider>(
     until: Until,
     attempt: u64,
 ) -> Option<Settled> {
-    let Asked { provider, whole, identified, .. } = asked;
+    let Asked {
+        provider,
+        whole,
+        identified,
+        ..
+    } = asked;
     let (request, call) = (&whole.request, &identified.call);
     if let Some(early) = &identified.early {
         return Some(Settled::refused(asked, early.clone()));
@@ -303,7 +335,11 @@ fn pass_through<P: Provider>(
 
 impl Settled {
     fn refused<P: Provider>(asked: &Asked<P>, reply: Reply) -> Self {
-        Self { reply, outcome: asked.refusal(), from_accepted: false }
+        Self {
+            reply,
+            outcome: asked.refusal(),
+            from_accepted: false,
+        }
     }
 
     fn executed<P: Provider>(asked: &Asked<P>, tx: &Tx<'_>, reply: Reply) -> Self {
@@ -312,7 +348,11 @@ impl Settled {
             Kind::Write if tx.has_effects() => Outcome::Accepted,
             Kind::Write => Outcome::Refused,
         };
-        Self { reply, outcome, from_accepted: false }
+        Self {
+            reply,
+            outcome,
+            from_accepted: false,
+        }
     }
 }
 
@@ -333,5 +373,9 @@ pub fn fired(verdict: &Verdict) -> Fired {
         Action::Fail(Loss::Gateway(_)) | Action::Error(_) => Some("status"),
         _ => None,
     };
-    Fired { rule: Arc::clone(&verdict.rule), mode: verdict.mode.as_str(), how }
+    Fired {
+        rule: Arc::clone(&verdict.rule),
+        mode: verdict.mode.as_str(),
+        how,
+    }
 }

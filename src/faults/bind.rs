@@ -18,18 +18,11 @@ pub fn bind_scope(rules: &mut Value, scope: &str) -> Result<(), Vec<Problem>> {
             .collect(),
         rule => bind(None, rule, scope).into_iter().collect(),
     };
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 fn bind(index: Option<usize>, rule: &mut Value, scope: &str) -> Option<Problem> {
-    let named = rule
-        .as_object_mut()?
-        .entry("scope")
-        .or_insert_with(|| scope.into());
+    let named = rule.as_object_mut()?.entry("scope").or_insert_with(|| scope.into());
     (named != scope).then(|| {
         let why = "is not the scope of the call";
         Problem::new(index, "scope", named, why).allowing([scope])

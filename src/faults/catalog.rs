@@ -64,10 +64,7 @@ impl Catalog {
     }
 
     pub(super) fn provider_names(&self) -> Vec<&str> {
-        self.providers
-            .iter()
-            .map(|known| known.name.as_str())
-            .collect()
+        self.providers.iter().map(|known| known.name.as_str()).collect()
     }
 
     /// Returns the providers that the pattern names; all of them without one.
@@ -81,9 +78,7 @@ impl Catalog {
 
 impl Known {
     pub(super) fn has_operation(&self, pattern: &Pattern) -> bool {
-        self.operations
-            .iter()
-            .any(|operation| pattern.matches(operation))
+        self.operations.iter().any(|operation| pattern.matches(operation))
     }
 }
 
@@ -93,8 +88,7 @@ pub(super) fn reach(providers: &[&Known]) -> Reach {
     Reach {
         http: speaks(Protocol::Http),
         smtp: speaks(Protocol::Smtp),
-        fixed_scope: !providers.is_empty()
-            && providers.iter().all(|known| known.fixed_scope.is_some()),
+        fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),
     }
 }
 

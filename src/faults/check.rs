@@ -56,11 +56,7 @@ pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -
 }
 
 /// Checks the draft and makes the rule.
-pub(super) fn finish(
-    mut reader: Reader<'_>,
-    draft: Draft,
-    reach: Reach,
-) -> Result<RuleSpec, Vec<Problem>> {
+pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Result<RuleSpec, Vec<Problem>> {
     let reach = check_protocol(&mut reader, reach);
     check_status(&mut reader, &draft, reach);
     let point = draft.mode.map(|mode| {
@@ -81,27 +77,18 @@ pub(super) fn finish(
 fn check_protocol(reader: &mut Reader<'_>, reach: Reach) -> Reach {
     for field in OF_MAIL {
         if reader.has(field) && !reach.smtp {
-            reader.report(
-                field,
-                "belongs to SMTP, and what this rule names speaks HTTP",
-            );
+            reader.report(field, "belongs to SMTP, and what this rule names speaks HTTP");
         }
     }
     for field in OF_HTTP {
         if reader.has(field) && !reach.http {
-            reader.report(
-                field,
-                "belongs to HTTP, and what this rule names speaks SMTP",
-            );
+            reader.report(field, "belongs to HTTP, and what this rule names speaks SMTP");
         }
     }
     let of_mail = OF_MAIL.into_iter().find(|field| reader.has(field));
     let of_http = OF_HTTP.into_iter().find(|field| reader.has(field));
     if let (Some(mail), Some(http), true, true) = (of_mail, of_http, reach.http, reach.smtp) {
-        reader.report(
-            http,
-            format!("belongs to HTTP and {mail} to SMTP: no attempt has both"),
-        );
+        reader.report(http, format!("belongs to HTTP and {mail} to SMTP: no attempt has both"));
     }
     let narrowed = Reach {
         http: reach.http && of_mail.is_none(),
@@ -179,10 +166,7 @@ fn check_bytes(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     let in_data = draft.step == Some(Step::MidData);
     match (reader.has("bytes"), truncates, in_data) {
         (false, true, _) => {
-            reader.report(
-                "bytes",
-                "is missing: how much of the answer truncate lets through",
-            );
+            reader.report("bytes", "is missing: how much of the answer truncate lets through");
         }
         (true, false, false) => {
             let allowed = ["with how truncate", "with step mid-data"];
@@ -202,10 +186,7 @@ fn point_of(mode: Mode, draft: &Draft) -> Point {
     match mode {
         Mode::FailBeforeCommit | Mode::HoldBeforeCommit | Mode::Refuse => Point::Before,
         Mode::DropAfterCommit | Mode::ErrorAfterCommit | Mode::HoldAfterCommit => Point::After,
-        Mode::Delay => draft
-            .at
-            .or_else(|| draft.step.map(Step::point))
-            .unwrap_or(Point::After),
+        Mode::Delay => draft.at.or_else(|| draft.step.map(Step::point)).unwrap_or(Point::After),
         Mode::Pass if draft.outcome.is_some() => Point::After,
         Mode::Pass => draft.step.map_or(Point::Before, Step::point),
     }
@@ -228,8 +209,7 @@ fn check_step(reader: &mut Reader<'_>, draft: &Draft, mode: Mode, point: Point, 
     let Some(step) = draft.step else { return };
     if step.point() != point {
         let steps = Step::ALL.iter().filter(|step| step.point() == point);
-        let why =
-            format!("step {step} does not go with mode {mode}, which acts {point} the commit");
+        let why = format!("step {step} does not go with mode {mode}, which acts {point} the commit");
         reader.report_allowing("step", why, steps);
     }
     for field in unknown_at(step, reach) {
@@ -241,15 +221,7 @@ fn check_step(reader: &mut Reader<'_>, draft: &Draft, mode: Mode, point: Point, 
 
 /// Lists the conditions of mail that are not yet known at a step.
 fn unknown_at(step: Step, reach: Reach) -> &'static [&'static str] {
-    const AT_CONNECT: [&str; 7] = [
-        "scope",
-        "operation",
-        "key",
-        "header",
-        "sender",
-        "recipient",
-        "subject",
-    ];
+    const AT_CONNECT: [&str; 7] = ["scope", "operation", "key", "header", "sender", "recipient", "subject"];
     match step {
         Step::Connect | Step::Greeting | Step::Ehlo if reach.fixed_scope => &AT_CONNECT[1..],
         Step::Connect | Step::Greeting | Step::Ehlo => &AT_CONNECT,

@@ -64,10 +64,7 @@ pub(super) struct Miss<'r, 'f> {
 }
 
 /// Checks conditions, cheapest first, and stops as soon as no more is to be learnt.
-pub(super) fn check<'r, 'f>(
-    conditions: &'r [Condition],
-    facts: &Facts<'f>,
-) -> Result<(), Miss<'r, 'f>> {
+pub(super) fn check<'r, 'f>(conditions: &'r [Condition], facts: &Facts<'f>) -> Result<(), Miss<'r, 'f>> {
     let mut first: Option<Miss<'r, 'f>> = None;
     for (held, condition) in conditions.iter().enumerate() {
         if let Some(miss) = &mut first
@@ -134,28 +131,12 @@ impl Field {
 
     /// Tells whether the value may open something.
     fn is_secret(&self) -> bool {
-        const HEADERS: [&str; 4] = [
-            "authorization",
-            "proxy-authorization",
-            "cookie",
-            "x-api-key",
-        ];
-        const MEMBERS: [&str; 6] = [
-            "password",
-            "secret",
-            "token",
-            "cvc",
-            "api_key",
-            "authorization",
-        ];
+        const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "x-api-key"];
+        const MEMBERS: [&str; 6] = ["password", "secret", "token", "cvc", "api_key", "authorization"];
         match self {
             Self::Header(name) => HEADERS.contains(&name.as_str()),
             Self::Json(pointer) => {
-                let member = pointer
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or_default()
-                    .to_ascii_lowercase();
+                let member = pointer.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
                 MEMBERS.iter().any(|secret| member.contains(secret))
             }
             _ => false,
@@ -201,12 +182,8 @@ impl Field {
 impl Wanted {
     fn is_met(&self, seen: &Seen<'_>) -> bool {
         match (self, seen) {
-            (Self::Text(pattern), Seen::Text(text)) => {
-                text.as_deref().is_some_and(|text| pattern.matches(text))
-            }
-            (Self::Text(pattern), Seen::Texts(texts)) => {
-                texts.iter().any(|text| pattern.matches(text))
-            }
+            (Self::Text(pattern), Seen::Text(text)) => text.as_deref().is_some_and(|text| pattern.matches(text)),
+            (Self::Text(pattern), Seen::Texts(texts)) => texts.iter().any(|text| pattern.matches(text)),
             (Self::Outcome(wanted), Seen::Outcome(got, _)) => *got == Some(*wanted),
             (Self::Committed, Seen::Outcome(got, from_accepted)) => match got {
                 Some(Outcome::Accepted) => true,

@@ -118,10 +118,7 @@ fn parse_text(text: &str) -> Result<On, String> {
 }
 
 fn parse_probability(map: &Map<String, Value>) -> Result<On, String> {
-    if let Some(other) = map
-        .keys()
-        .find(|key| !["probability", "seed"].contains(&key.as_str()))
-    {
+    if let Some(other) = map.keys().find(|key| !["probability", "seed"].contains(&key.as_str())) {
         return Err(format!("has the unknown field {other:?}"));
     }
     let probability = map
@@ -131,9 +128,7 @@ fn parse_probability(map: &Map<String, Value>) -> Result<On, String> {
         .ok_or("needs a probability from 0 to 1")?;
     let seed = match map.get("seed") {
         None => 0,
-        Some(seed) => seed
-            .as_u64()
-            .ok_or("needs a seed that is a whole number from 0")?,
+        Some(seed) => seed.as_u64().ok_or("needs a seed that is a whole number from 0")?,
     };
     Ok(On::Probability(probability, seed))
 }
@@ -156,20 +151,14 @@ mod tests {
         assert_eq!(fired(&json!([3, 1, 3])), [1, 3]);
         assert_eq!(fired(&json!("2..4")), [2, 3, 4]);
         assert_eq!(fired(&json!("every 3")), [3, 6, 9]);
-        assert_eq!(
-            fired(&json!({"probability": 1})),
-            (1..=10).collect::<Vec<_>>()
-        );
+        assert_eq!(fired(&json!({"probability": 1})), (1..=10).collect::<Vec<_>>());
         assert_eq!(fired(&json!({"probability": 0, "seed": 1})), [0_u64; 0]);
     }
 
     #[test]
     fn a_draw_never_changes_between_versions() {
         // Worked out apart from this code: the first 4 bytes of SHA-256 over seed and ordinal, each 8 bytes, big-endian.
-        assert_eq!(
-            fired(&json!({"probability": 0.5, "seed": 7})),
-            [1, 3, 6, 7, 8, 9]
-        );
+        assert_eq!(fired(&json!({"probability": 0.5, "seed": 7})), [1, 3, 6, 7, 8, 9]);
     }
 
     #[test]

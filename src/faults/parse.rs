@@ -87,28 +87,17 @@ pub fn parse_value(value: &Value, catalog: &Catalog) -> Result<Vec<RuleSpec>, Ve
             Err(more) => problems.extend(more),
         }
     }
-    if problems.is_empty() {
-        Ok(rules)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(rules) } else { Err(problems) }
 }
 
 /// Reads a rule that came in a request: it has no conditions.
-pub(super) fn read_in_request(
-    given: &Map<String, Value>,
-    reach: Reach,
-) -> Result<RuleSpec, Vec<Problem>> {
+pub(super) fn read_in_request(given: &Map<String, Value>, reach: Reach) -> Result<RuleSpec, Vec<Problem>> {
     let mut reader = Reader::new(None, given);
     let draft = read_fields(&mut reader, given);
     check::finish(reader, draft, reach)
 }
 
-fn parse_one(
-    index: Option<usize>,
-    value: &Value,
-    catalog: &Catalog,
-) -> Result<RuleSpec, Vec<Problem>> {
+fn parse_one(index: Option<usize>, value: &Value, catalog: &Catalog) -> Result<RuleSpec, Vec<Problem>> {
     let Value::Object(given) = value else {
         let why = "a rule is an object, such as {\"mode\": \"drop-after-commit\"}";
         return Err(vec![Problem::new(index, "", value, why)]);
@@ -217,9 +206,7 @@ fn read_conditions(reader: &mut Reader<'_>) -> Vec<Condition> {
     ];
     let header = reader.entries("header", |name, _| check_header_name(name));
     let json = reader.entries("json", |pointer, _| check_pointer(pointer));
-    let names = names
-        .into_iter()
-        .filter_map(|(field, pattern)| Some((field, pattern?)));
+    let names = names.into_iter().filter_map(|(field, pattern)| Some((field, pattern?)));
     let header = header
         .into_iter()
         .map(|(name, text)| (Field::Header(name.to_ascii_lowercase()), Pattern::new(text)));
@@ -274,10 +261,7 @@ fn check_header_name(name: &str) -> Result<(), String> {
 /// Checks an RFC 6901 pointer.
 fn check_pointer(pointer: &str) -> Result<(), String> {
     let rooted = pointer.is_empty() || pointer.starts_with('/');
-    let escaped = pointer
-        .split('~')
-        .skip(1)
-        .all(|rest| rest.starts_with(['0', '1']));
+    let escaped = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
     if rooted && escaped {
         Ok(())
     } else {
@@ -287,11 +271,7 @@ fn check_pointer(pointer: &str) -> Result<(), String> {
 
 fn read_code(value: &Value) -> Result<String, String> {
     match value {
-        Value::String(code)
-            if (1..=128).contains(&code.len()) && !code.contains(char::is_control) =>
-        {
-            Ok(code.clone())
-        }
+        Value::String(code) if (1..=128).contains(&code.len()) && !code.contains(char::is_control) => Ok(code.clone()),
         _ => Err("must be a string of 1 to 128 bytes without control characters".to_owned()),
     }
 }

@@ -26,12 +26,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(
-        rule: Option<usize>,
-        field: &str,
-        value: &Value,
-        why: impl Into<String>,
-    ) -> Self {
+    pub(super) fn new(rule: Option<usize>, field: &str, value: &Value, why: impl Into<String>) -> Self {
         Self {
             rule,
             field: field.to_owned(),

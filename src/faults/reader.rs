@@ -60,8 +60,7 @@ impl<'a> Reader<'a> {
 
     fn report_entry(&mut self, field: &str, name: &str, value: &Value, why: impl Into<String>) {
         let field = format!("{field}.{name}");
-        self.problems
-            .push(Problem::new(self.rule, &field, value, why));
+        self.problems.push(Problem::new(self.rule, &field, value, why));
     }
 
     /// Reports the fields that are not among these.
@@ -99,10 +98,7 @@ impl<'a> Reader<'a> {
     pub(super) fn name(&mut self, field: &str) -> Option<Pattern> {
         let pattern = self.pattern(field)?;
         if pattern.as_str().is_empty() {
-            self.report(
-                field,
-                "is empty: no attempt could match; leave it out, or use *",
-            );
+            self.report(field, "is empty: no attempt could match; leave it out, or use *");
             return None;
         }
         Some(pattern)
@@ -195,11 +191,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Adds the nearest word to a text, if one is near.
-pub(super) fn with_suggestion<'w>(
-    why: &str,
-    word: &str,
-    words: impl IntoIterator<Item = &'w str>,
-) -> String {
+pub(super) fn with_suggestion<'w>(why: &str, word: &str, words: impl IntoIterator<Item = &'w str>) -> String {
     match nearest(word, words) {
         Some(near) => format!("{why}; did you mean {near:?}?"),
         None => why.to_owned(),

@@ -203,3 +203,16 @@ pub struct Answer {
     /// The body, or the text of an SMTP reply.
     pub body: Option<String>,
 }
+
+impl How {
+    /// Returns the word users see.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Close => "close",
+            Self::Reset => "reset",
+            Self::Hang => "hang",
+            Self::Truncate { .. } => "truncate",
+        }
+    }
+}

@@ -65,12 +65,7 @@ impl Rules {
     /// advances `fired`. After a verdict of [`Action::Pass`](super::Action::Pass) the caller asks no more for this
     /// attempt. The caller asks [`Point::After`] once, where nobody can read the new record yet.
     #[must_use]
-    pub fn ask(
-        &self,
-        point: Point,
-        facts: &Facts<'_>,
-        in_request: &[InRequest],
-    ) -> Option<Verdict> {
+    pub fn ask(&self, point: Point, facts: &Facts<'_>, in_request: &[InRequest]) -> Option<Verdict> {
         let now = (self.clock)();
         let mut set = self.lock();
         let near = set.ask_in_request(point, facts, in_request);
@@ -90,13 +85,9 @@ impl Rules {
         let now = (self.clock)();
         let mut set = self.lock();
         if source == Source::Api {
-            set.leave_room(rules.len())
-                .map_err(|problem| vec![problem])?;
+            set.leave_room(rules.len()).map_err(|problem| vec![problem])?;
         }
-        Ok(rules
-            .into_iter()
-            .map(|spec| set.install(spec, source, now))
-            .collect())
+        Ok(rules.into_iter().map(|spec| set.install(spec, source, now)).collect())
     }
 
     /// Lists the rules in the order in which they are asked: all, or those of one scope alone.
@@ -194,20 +185,13 @@ struct Set {
 }
 
 impl Set {
-    fn ask_in_request(
-        &mut self,
-        point: Point,
-        facts: &Facts<'_>,
-        in_request: &[InRequest],
-    ) -> Option<Verdict> {
+    fn ask_in_request(&mut self, point: Point, facts: &Facts<'_>, in_request: &[InRequest]) -> Option<Verdict> {
         let mut asked: Vec<&InRequest> = in_request.iter().collect();
         asked.sort_by_key(|rule| rule.place);
         let mut winner = None;
         for (place, rule) in asked.iter().enumerate() {
             let repeated = asked[..place].iter().any(|other| rule.is_same_as(other));
-            if repeated
-                || !rule.spec.is_asked(point, facts)
-                || condition::check(&rule.spec.conditions, facts).is_err()
+            if repeated || !rule.spec.is_asked(point, facts) || condition::check(&rule.spec.conditions, facts).is_err()
             {
                 continue;
             }
@@ -219,13 +203,7 @@ impl Set {
         winner
     }
 
-    fn ask_installed(
-        &mut self,
-        point: Point,
-        facts: &Facts<'_>,
-        now: Instant,
-        mut may_win: bool,
-    ) -> Option<Verdict> {
+    fn ask_installed(&mut self, point: Point, facts: &Facts<'_>, now: Instant, mut may_win: bool) -> Option<Verdict> {
         let mut winner = None;
         for rule in &mut self.rules {
             if !rule.spec.is_asked(point, facts) || rule.is_expired(now) {

@@ -17,10 +17,7 @@ pub(super) trait Word: Copy + 'static {
 
     /// Lists the words, for an error text.
     fn words() -> Vec<String> {
-        Self::ALL
-            .iter()
-            .map(|value| value.text().to_owned())
-            .collect()
+        Self::ALL.iter().map(|value| value.text().to_owned()).collect()
     }
 }
 

@@ -20,7 +20,11 @@ impl Strays {
     /// Counts one; the line is cleaned of secrets. Past the number of worlds there may be, what scope it named is not kept.
     pub fn note(&self, scope: &str, line: &str) {
         let mut seen = self.lock();
-        let scope = if seen.len() < 10_000 || seen.contains_key(scope) { scope } else { "default" };
+        let scope = if seen.len() < 10_000 || seen.contains_key(scope) {
+            scope
+        } else {
+            "default"
+        };
         let seen = seen.entry(scope.to_owned()).or_default();
         seen.count += 1;
         if seen.last.len() == KEPT {

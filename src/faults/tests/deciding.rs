@@ -51,10 +51,7 @@ fn sources_are_asked_in_order() {
     let won: Vec<String> = (0..5).filter_map(|_| http()).collect();
     assert_eq!(won, ["header"]);
     let order: Vec<Source> = rules.list(None).iter().map(|view| view.source).collect();
-    assert_eq!(
-        order,
-        [Source::Api, Source::File, Source::Flag, Source::Env]
-    );
+    assert_eq!(order, [Source::Api, Source::File, Source::Flag, Source::Env]);
     let all = rules.ask(Point::Before, &mail(Step::Dot), &header);
     assert_eq!(&*all.unwrap().rule, "header");
     let mailed = rules.ask(Point::Before, &mail(Step::Dot), &header[..2]);
@@ -81,15 +78,9 @@ fn before_modes_are_asked_before_and_after_modes_after() {
         (json!({"mode": "fail-before-commit"}), Point::Before),
         (json!({"mode": "hold-before-commit"}), Point::Before),
         (json!({"mode": "refuse"}), Point::Before),
-        (
-            json!({"mode": "delay", "delay": "1s", "at": "before"}),
-            Point::Before,
-        ),
+        (json!({"mode": "delay", "delay": "1s", "at": "before"}), Point::Before),
         (json!({"mode": "delay", "delay": "1s"}), Point::After),
-        (
-            json!({"mode": "delay", "delay": "1s", "at": "after"}),
-            Point::After,
-        ),
+        (json!({"mode": "delay", "delay": "1s", "at": "after"}), Point::After),
         (json!({"mode": "drop-after-commit"}), Point::After),
         (json!({"mode": "error-after-commit"}), Point::After),
         (json!({"mode": "hold-after-commit"}), Point::After),
@@ -153,9 +144,7 @@ fn an_outcome_says_otherwise() {
     ] {
         let rules = rules(&json!({"mode": "error-after-commit", "outcome": wanted}));
         for got in Outcome::ALL {
-            let fired = rules
-                .ask(Point::After, &with_outcome(got, false), &[])
-                .is_some();
+            let fired = rules.ask(Point::After, &with_outcome(got, false), &[]).is_some();
             assert_eq!(fired, got == wanted, "{wanted:?} {got:?}");
         }
     }
@@ -178,8 +167,7 @@ fn actions_say_what_the_client_gets() {
         headers: vec![("retry-after".to_owned(), "1".to_owned())],
         body: Some("busy".to_owned()),
     };
-    let shared =
-        json!({"status": 503, "headers": {"Retry-After": 1}, "body": "busy", "method": "*"});
+    let shared = json!({"status": 503, "headers": {"Retry-After": 1}, "body": "busy", "method": "*"});
     let with = |mode: &str| {
         let mut rule = shared.clone();
         rule["mode"] = mode.into();
@@ -187,10 +175,7 @@ fn actions_say_what_the_client_gets() {
     };
     let second = std::time::Duration::from_secs(1);
     for (rule, action) in [
-        (
-            with("fail-before-commit"),
-            Action::Fail(Loss::Gateway(answer.clone())),
-        ),
+        (with("fail-before-commit"), Action::Fail(Loss::Gateway(answer.clone()))),
         (with("error-after-commit"), Action::Error(answer.clone())),
         (with("refuse"), Action::Refuse(answer)),
         (json!({"mode": "refuse"}), Action::Refuse(Answer::default())),
@@ -210,10 +195,7 @@ fn actions_say_what_the_client_gets() {
             json!({"mode": "fail-before-commit", "how": "hang"}),
             Action::Fail(Loss::End(How::Hang)),
         ),
-        (
-            json!({"mode": "drop-after-commit"}),
-            Action::Drop(How::Close),
-        ),
+        (json!({"mode": "drop-after-commit"}), Action::Drop(How::Close)),
         (
             json!({"mode": "drop-after-commit", "how": "reset"}),
             Action::Drop(How::Reset),
@@ -224,10 +206,7 @@ fn actions_say_what_the_client_gets() {
         ),
         (json!({"mode": "hold-before-commit"}), Action::Hold),
         (json!({"mode": "hold-after-commit"}), Action::Hold),
-        (
-            json!({"mode": "delay", "delay": "1s"}),
-            Action::Delay(second),
-        ),
+        (json!({"mode": "delay", "delay": "1s"}), Action::Delay(second)),
     ] {
         let rules = rules(&rule);
         let verdict = rules

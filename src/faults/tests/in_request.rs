@@ -7,9 +7,7 @@ use serde_json::json;
 use super::*;
 
 fn asked(rules: &Rules, point: Point, facts: &Facts<'_>, rule: &InRequest) -> bool {
-    rules
-        .ask(point, facts, std::slice::from_ref(rule))
-        .is_some()
+    rules.ask(point, facts, std::slice::from_ref(rule)).is_some()
 }
 
 fn action(rule: &InRequest, facts: &Facts<'_>) -> Action {
@@ -32,19 +30,13 @@ fn answer(status: u16, code: Option<&str>) -> Answer {
 #[test]
 fn a_header_says_all_it_may() {
     for (text, expected) in [
-        (
-            "drop-after-commit; how=reset; on=1",
-            Action::Drop(How::Reset),
-        ),
+        ("drop-after-commit; how=reset; on=1", Action::Drop(How::Reset)),
         ("forward-then-drop-response", Action::Drop(How::Close)),
         (
             " drop-after-commit ;how=truncate; bytes=20;",
             Action::Drop(How::Truncate { bytes: 20 }),
         ),
-        (
-            "delay; delay=2s; at=before",
-            Action::Delay(Duration::from_secs(2)),
-        ),
+        ("delay; delay=2s; at=before", Action::Delay(Duration::from_secs(2))),
         (
             "refuse; status=429; code=rate_limit",
             Action::Refuse(answer(429, Some("rate_limit"))),
@@ -67,29 +59,14 @@ fn a_wrong_header_is_refused_with_its_reason() {
             "drop-after-comit",
             "mode = \"drop-after-comit\": unknown mode; did you mean \"drop-after-commit\"? (allowed: pass, ",
         ),
-        (
-            "refuse; on",
-            "header = \"on\": is not of the form field=value",
-        ),
-        (
-            "refuse; on=0",
-            "on = 0: counts matches by whole numbers from 1",
-        ),
+        ("refuse; on", "header = \"on\": is not of the form field=value"),
+        ("refuse; on=0", "on = 0: counts matches by whole numbers from 1"),
         ("refuse; on=x", "on = \"x\": is none of the forms of on"),
         ("refuse; on=1; on=2", "on = \"on=2\": is given twice"),
-        (
-            "refuse; key=x",
-            "key = \"x\": is no field of a rule in a header",
-        ),
-        (
-            "refuse; status=abc",
-            "status = \"abc\": must be a whole number",
-        ),
+        ("refuse; key=x", "key = \"x\": is no field of a rule in a header"),
+        ("refuse; status=abc", "status = \"abc\": must be a whole number"),
         ("refuse; status=99", "status = 99: must be 200 to 599"),
-        (
-            "refuse; how=reset",
-            "how = \"reset\": does not go with mode refuse",
-        ),
+        ("refuse; how=reset", "how = \"reset\": does not go with mode refuse"),
         ("delay; delay=2", "delay = \"2\": is not a duration"),
     ] {
         let problem = parse_header(text).unwrap_err().to_string();
@@ -102,22 +79,13 @@ fn a_wrong_header_is_refused_with_its_reason() {
 #[test]
 fn a_recipient_says_all_it_may() {
     for (address, expected) in [
-        (
-            "drop-after-commit+reset+on1@fault.test",
-            Action::Drop(How::Reset),
-        ),
+        ("drop-after-commit+reset+on1@fault.test", Action::Drop(How::Reset)),
         (
             "Drop-After-Commit+Truncate+Bytes20@FAULT.test",
             Action::Drop(How::Truncate { bytes: 20 }),
         ),
-        (
-            "delay+delay2s+before@fault.test",
-            Action::Delay(Duration::from_secs(2)),
-        ),
-        (
-            "refuse+status451@fault.test",
-            Action::Refuse(answer(451, None)),
-        ),
+        ("delay+delay2s+before@fault.test", Action::Delay(Duration::from_secs(2))),
+        ("refuse+status451@fault.test", Action::Refuse(answer(451, None))),
     ] {
         let rule = parse_recipient(address).unwrap().unwrap();
         let facts = Facts {
@@ -200,10 +168,7 @@ fn a_retry_that_repeats_the_header_gets_the_answer() {
     let rules = Rules::new();
     let rule = parse_header("drop-after-commit; on=1").unwrap();
     let refused = with_outcome(Outcome::Refused, false);
-    assert!(
-        !asked(&rules, Point::After, &refused, &rule),
-        "a decline eats nothing"
-    );
+    assert!(!asked(&rules, Point::After, &refused, &rule), "a decline eats nothing");
     assert!(!asked(&rules, Point::Before, &charge(), &rule));
     assert!(asked(&rules, Point::After, &charge(), &rule));
     let replay = with_outcome(Outcome::Replayed, true);
@@ -235,9 +200,7 @@ fn one_rule_said_twice_counts_once() {
 fn every_rule_in_a_mail_advances_whether_or_not_it_wins() {
     let rules = Rules::new();
     let header = parse_mail_header("refuse; on=1").unwrap();
-    let recipient = parse_recipient("fail-before-commit+on2@fault.test")
-        .unwrap()
-        .unwrap();
+    let recipient = parse_recipient("fail-before-commit+on2@fault.test").unwrap().unwrap();
     let both = [recipient, header];
     let won = || {
         let verdict = rules.ask(Point::Before, &mail(Step::Dot), &both);

@@ -17,12 +17,7 @@ fn refuse(field: &str, value: &Value) -> Rules {
 fn each_condition_matches_exactly_or_by_wildcard() {
     for (field, exact, wild, other) in [
         ("provider", "stripe", "str*", "orders"),
-        (
-            "operation",
-            "charges.create",
-            "*.create",
-            "charges.retrieve",
-        ),
+        ("operation", "charges.create", "*.create", "charges.retrieve"),
         ("scope", "default", "def*", "alice"),
         ("method", "POST", "P*T", "GET"),
         ("path", "/v1/charges", "/v1/*", "/v1"),

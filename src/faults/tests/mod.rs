@@ -49,10 +49,7 @@ fn problems(rules: &Value) -> Vec<Problem> {
 
 /// Names the fields that have a problem, sorted.
 fn wrong_fields(rule: &Value) -> Vec<String> {
-    let mut fields: Vec<String> = problems(rule)
-        .into_iter()
-        .map(|problem| problem.field)
-        .collect();
+    let mut fields: Vec<String> = problems(rule).into_iter().map(|problem| problem.field).collect();
     fields.sort();
     fields
 }
@@ -104,9 +101,7 @@ fn with_outcome(outcome: Outcome, from_accepted: bool) -> Facts<'static> {
 
 /// Asks and names the rule that won.
 fn winner(rules: &Rules, point: Point, facts: &Facts<'_>) -> Option<String> {
-    rules
-        .ask(point, facts, &[])
-        .map(|verdict| verdict.rule.to_string())
+    rules.ask(point, facts, &[]).map(|verdict| verdict.rule.to_string())
 }
 
 /// Returns (matched, fired, skipped) of every rule, in order.

@@ -49,10 +49,7 @@ fn an_explicit_step_matches_that_step_alone() {
         };
         let rule = json!({"mode": mode, "step": step});
         assert_eq!(fires_at(&rule), [step.as_str()]);
-        assert_eq!(
-            fires_at(&json!({"mode": "pass", "step": step})),
-            [step.as_str()]
-        );
+        assert_eq!(fires_at(&json!({"mode": "pass", "step": step})), [step.as_str()]);
         assert_eq!(
             fires_at(&json!({"mode": "delay", "delay": "1s", "step": step})),
             [step.as_str()]
@@ -65,11 +62,7 @@ fn without_a_step_mail_is_met_at_the_dot_or_the_commit() {
     for mode in ["pass", "fail-before-commit", "hold-before-commit", "refuse"] {
         assert_eq!(fires_at(&json!({"mode": mode})), ["dot", "http before"]);
     }
-    for mode in [
-        "drop-after-commit",
-        "error-after-commit",
-        "hold-after-commit",
-    ] {
+    for mode in ["drop-after-commit", "error-after-commit", "hold-after-commit"] {
         assert_eq!(fires_at(&json!({"mode": mode})), ["commit", "http after"]);
     }
 }
@@ -145,9 +138,7 @@ fn a_condition_that_is_not_yet_known_is_refused() {
 
 #[test]
 fn a_relays_fixed_scope_is_known_from_the_start() {
-    parsed(
-        &json!({"provider": "mailer", "scope": "alice", "mode": "fail-before-commit", "step": "connect"}),
-    );
+    parsed(&json!({"provider": "mailer", "scope": "alice", "mode": "fail-before-commit", "step": "connect"}));
     let both = json!({"scope": "alice", "mode": "fail-before-commit", "step": "connect"});
     assert_eq!(wrong_fields(&both), ["scope"]);
 }

@@ -151,10 +151,7 @@ fn a_scoped_reset_touches_that_scope_alone() {
         assert!(rules.ask(Point::Before, facts, &header).is_some());
     }
     rules.reset(Some("alice"));
-    assert_eq!(
-        ids(&rules, None),
-        ["f2", "f3", "f4", "f5", "f6", "f7", "f8"]
-    );
+    assert_eq!(ids(&rules, None), ["f2", "f3", "f4", "f5", "f6", "f7", "f8"]);
     let matched: Vec<u64> = rules.list(None).iter().map(|view| view.matched).collect();
     assert_eq!(matched, [1, 2, 2, 0, 1, 2, 2]);
     assert_eq!(rules.totals(Some("alice")).fired, 0);
@@ -212,9 +209,7 @@ fn a_look_up_that_panics_leaves_the_rules_usable() {
         headers: &panics,
         ..charge()
     };
-    let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        rules.ask(Point::Before, &facts, &[])
-    }));
+    let asked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rules.ask(Point::Before, &facts, &[])));
     assert!(asked.is_err());
     assert!(rules.ask(Point::Before, &charge(), &[]).is_none());
     assert_eq!(rules.list(None).len(), 1);
