@@ -1,1 +1,3 @@
 //! All that owns a socket.
+
+pub mod tls;
