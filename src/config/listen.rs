@@ -10,14 +10,14 @@ use super::{Problem, Source};
 pub struct Listen {
     /// The address; port 0 takes any free port.
     pub addr: SocketAddr,
-    /// `addr` is 127.0.0.1: listen on ::1 with the same port as well, where ::1 exists.
+    /// `addr` is 127.0.0.1: listen on `::1` with the same port as well, where it exists.
     pub both_loopbacks: bool,
     /// `addr` is `[::]`, asked for as `:port`: take IPv4 too, and fall back to 0.0.0.0 where there is no IPv6.
     pub all_interfaces: bool,
 }
 
 impl Listen {
-    /// Listens on 127.0.0.1 and ::1, on any free port.
+    /// Listens on 127.0.0.1 and `::1`, on any free port.
     pub const ANY_LOOPBACK: Self = Self {
         addr: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
         both_loopbacks: true,

@@ -48,7 +48,7 @@ fn samples(setting: &Setting) -> [&'static str; 3] {
 /// Writes one setting of a configuration as text, whatever its kind.
 fn shown(setting: &Setting, raw: &Raw) -> String {
     let config = Config::validate(raw).unwrap_or_else(|problems| panic!("{problems}"));
-    let debug = match setting.name {
+    match setting.name {
         "http" => format!("{:?}", config.http),
         "https" => format!("{:?}", config.https),
         "smtp" => format!("{:?}", config.smtp),
@@ -81,8 +81,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "idle_timeout" => format!("{:?}", config.limits.idle_timeout),
         "hang_cap" => format!("{:?}", config.limits.hang_cap),
         other => panic!("a new setting, {other}, needs its line here"),
-    };
-    debug
+    }
 }
 
 #[test]

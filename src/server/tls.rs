@@ -26,8 +26,11 @@ pub struct Authority {
     pem: String,
     provider: Arc<CryptoProvider>,
     certificates: Arc<Certificates>,
-    configs: Mutex<Bounded<(Vec<Vec<u8>>, IpAddr), Arc<rustls::ServerConfig>>>,
+    configs: Mutex<Bounded<Offer, Arc<rustls::ServerConfig>>>,
 }
+
+/// Holds the protocols offered by ALPN, and the address at which the connection arrived.
+type Offer = (Vec<Vec<u8>>, IpAddr);
 
 /// Says why there is no certificate authority.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +107,7 @@ impl Authority {
         let local = local.to_canonical();
         let alpn: Vec<Vec<u8>> = alpn.iter().map(|protocol| protocol.to_vec()).collect();
         let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = |(alpn, local): &(Vec<Vec<u8>>, IpAddr)| {
+        let make = |(alpn, local): &Offer| {
             let resolver = Resolver {
                 local: *local,
                 certificates: Arc::clone(&self.certificates),
