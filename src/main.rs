@@ -20,13 +20,9 @@ async fn main() -> ExitCode {
             return ExitCode::from(if said.use_stderr() { 2 } else { 0 });
         }
     };
-    let env = config::environment();
+    let env = &config::environment();
     let (out, input) = (&mut stdout(), &mut stdin());
-    let mut console = Console {
-        out,
-        input,
-        env: &env,
-    };
+    let mut console = Console { out, input, env };
     let ended = match command {
         Command::Serve(flags) => match Config::load(flags.into_values(), env.clone()) {
             Ok(config) => {
