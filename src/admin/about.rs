@@ -5,14 +5,14 @@ use axum::response::{IntoResponse as _, Response};
 use http::{Method, StatusCode, Uri};
 use serde_json::json;
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 
 pub(super) async fn providers(State(admin): State<Admin>) -> Response {
     super::answer(StatusCode::OK, &json!({"providers": admin.providers}))
 }
 
-pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&[])?;
     let store = &admin.way.store;
     let scopes = store.scopes().into_iter().map(|scope| {
@@ -20,7 +20,10 @@ pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Respo
         let received: u64 = snapshot.providers.values().map(|p| p.counts.received).sum();
         json!({"scope": scope, "generation": snapshot.generation, "received": received})
     });
-    Ok(super::answer(StatusCode::OK, &json!({"scopes": scopes.collect::<Vec<_>>()})))
+    Ok(super::answer(
+        StatusCode::OK,
+        &json!({"scopes": scopes.collect::<Vec<_>>()}),
+    ))
 }
 
 pub(super) async fn addresses(State(admin): State<Admin>) -> Response {
@@ -28,7 +31,10 @@ pub(super) async fn addresses(State(admin): State<Admin>) -> Response {
 }
 
 pub(super) async fn health() -> Response {
-    super::answer(StatusCode::OK, &json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+    super::answer(
+        StatusCode::OK,
+        &json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}),
+    )
 }
 
 /// Answers 200 once every listener is bound and until the suite stops.
@@ -53,14 +59,17 @@ pub(super) async fn index() -> Response {
     ([("content-type", "text/plain; charset=utf-8")], text).into_response()
 }
 
-pub(super) async fn unknown(uri: Uri) -> Response {
+pub(super) async fn unknown(uri: Uri) -> Error {
     let text = format!(
         "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_health, /_ready, /_ca.pem, /_addresses",
         uri.path()
     );
-    super::error(StatusCode::NOT_FOUND, &text)
+    super::error(StatusCode::NOT_FOUND, text)
 }
 
-pub(super) async fn wrong_method(method: Method, uri: Uri) -> Response {
-    super::error(StatusCode::METHOD_NOT_ALLOWED, &format!("{method} is nothing that `{}` takes", uri.path()))
+pub(super) async fn wrong_method(method: Method, uri: Uri) -> Error {
+    super::error(
+        StatusCode::METHOD_NOT_ALLOWED,
+        &format!("{method} is nothing that `{}` takes", uri.path()),
+    )
 }

@@ -7,8 +7,8 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 use crate::faults::parse_duration;
 use crate::ledger::rfc3339;
 
@@ -18,21 +18,31 @@ struct Asked {
     advance: String,
 }
 
-pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
     let now = admin.way.store.now(scope.as_ref());
-    Ok(super::answer(StatusCode::OK, &json!({"now": rfc3339(Some(now)), "unix": now.unix_timestamp(), "scope": scope})))
+    Ok(super::answer(
+        StatusCode::OK,
+        &json!({"now": rfc3339(Some(now)), "unix": now.unix_timestamp(), "scope": scope}),
+    ))
 }
 
-pub(super) async fn advance(State(admin): State<Admin>, ask: Ask, body: Bytes) -> Result<Response, Response> {
+pub(super) async fn advance(State(admin): State<Admin>, ask: Ask, body: Bytes) -> Result<Response, Error> {
     ask.only(&["scope"])?;
-    let bad = |text: String| super::error(StatusCode::BAD_REQUEST, &text);
-    let asked: Asked = serde_json::from_slice(&body)
-        .map_err(|e| bad(format!("the body cannot be read: {e}; it looks like {{\"advance\": \"25h\"}}")))?;
+    let bad = Error::bad;
+    let asked: Asked = serde_json::from_slice(&body).map_err(|e| {
+        bad(format!(
+            "the body cannot be read: {e}; it looks like {{\"advance\": \"25h\"}}"
+        ))
+    })?;
     let by = parse_duration(&asked.advance).map_err(|why| bad(format!("`advance` is `{}`: {why}", asked.advance)))?;
     let by = time::Duration::try_from(by).map_err(|_| bad("`advance` is too long".into()))?;
     let scope = ask.scope()?;
-    admin.way.store.advance(scope.as_ref(), by).map_err(|full| super::error(StatusCode::SERVICE_UNAVAILABLE, &full.to_string()))?;
+    admin
+        .way
+        .store
+        .advance(scope.as_ref(), by)
+        .map_err(|full| super::error(StatusCode::SERVICE_UNAVAILABLE, full.to_string()))?;
     get(State(admin), ask).await
 }

@@ -9,11 +9,20 @@ use futures_util::stream;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 use crate::ledger::{Entry, Fate, Outcome};
 
-const FILTERS: [&str; 8] = ["scope", "provider", "operation", "outcome", "fate", "key", "since", "limit"];
+const FILTERS: [&str; 8] = [
+    "scope",
+    "provider",
+    "operation",
+    "outcome",
+    "fate",
+    "key",
+    "since",
+    "limit",
+];
 
 /// Says which entries are wanted.
 struct Wanted {
@@ -26,7 +35,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn read(ask: &Ask) -> Result<Self, Response> {
+    fn read(ask: &Ask) -> Result<Self, Error> {
         ask.only(&FILTERS)?;
         let text = |name| ask.get(name).map(str::to_owned);
         let wanted = Self {
@@ -53,17 +62,17 @@ impl Wanted {
     }
 }
 
-fn one_of(name: &str, got: Option<&str>, allowed: &[&str]) -> Result<(), Response> {
+fn one_of(name: &str, got: Option<&str>, allowed: &[&str]) -> Result<(), Error> {
     match got {
         Some(got) if !allowed.contains(&got) => {
             let text = format!("`{name}` is `{got}`; allowed are: {}", allowed.join(", "));
-            Err(super::error(StatusCode::BAD_REQUEST, &text))
+            Err(Error::bad(text))
         }
         _ => Ok(()),
     }
 }
 
-pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     let wanted = Wanted::read(&ask)?;
     let since = ask.number("since", 0, u64::MAX)?;
     let limit = ask.number("limit", 100, 1000)?;
@@ -79,11 +88,13 @@ pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Respons
 }
 
 /// Streams each entry anew whenever it changes, from `since` (or `Last-Event-ID`) on; without either, from now on.
-pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: HeaderMap) -> Result<Response, Response> {
+pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: HeaderMap) -> Result<Response, Error> {
     let wanted = Wanted::read(&ask)?;
     let ledger = admin.way.store.ledger().clone();
     let changed = ledger.subscribe();
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    let last = headers
+        .get("last-event-id")
+        .and_then(|id| id.to_str().ok()?.parse().ok());
     let since = ask.number("since", last.unwrap_or(*changed.borrow()), u64::MAX)?;
     let stop = admin.way.stop.clone();
     let state = (ledger, changed, since, wanted, Vec::new().into_iter());
@@ -113,5 +124,8 @@ pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: Header
 }
 
 fn render(entry: &Entry) -> Event {
-    Event::default().event("attempt").id(entry.revision.to_string()).data(entry.render().to_string())
+    Event::default()
+        .event("attempt")
+        .id(entry.revision.to_string())
+        .data(entry.render().to_string())
 }

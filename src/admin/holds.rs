@@ -7,8 +7,8 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 use crate::attempt::Release;
 use crate::faults::{How, Point};
 
@@ -39,15 +39,19 @@ enum HowName {
     Truncate,
 }
 
-pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
     let held = admin.way.holds.list(scope.as_ref().map(|s| s.as_str()));
     Ok(super::answer(StatusCode::OK, &json!({"holds": held})))
 }
 
-pub(super) async fn release(State(admin): State<Admin>, Path(id): Path<String>, body: Bytes) -> Result<Response, Response> {
-    let bad = |text: String| super::error(StatusCode::BAD_REQUEST, &text);
+pub(super) async fn release(
+    State(admin): State<Admin>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Response, Error> {
+    let bad = Error::bad;
     let asked: Asked = if body.iter().all(u8::is_ascii_whitespace) {
         Asked::default()
     } else {
@@ -59,13 +63,15 @@ pub(super) async fn release(State(admin): State<Admin>, Path(id): Path<String>, 
     let held = admin.way.holds.list(None).into_iter().find(|held| held.id == id);
     let before = held.as_ref().is_some_and(|held| held.point == Point::Before);
     if before && matches!(release, Release::Drop(How::Truncate { .. })) {
-        return Err(bad(format!("`{id}` is held before its commit: there is no answer to truncate")));
+        return Err(bad(format!(
+            "`{id}` is held before its commit: there is no answer to truncate"
+        )));
     }
     match admin.way.holds.release(&id, release) {
         Some(held) => Ok(super::answer(StatusCode::OK, &json!(held))),
         None => {
             let text = format!("nothing is held as `{id}`; GET /_holds lists what is");
-            Err(super::error(StatusCode::NOT_FOUND, &text))
+            Err(super::error(StatusCode::NOT_FOUND, text))
         }
     }
 }

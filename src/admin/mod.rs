@@ -24,6 +24,7 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use reset::begin_anew;
 pub use stats::{Stats, stats};
 
 /// Is what the admin API looks at.
@@ -72,16 +73,44 @@ pub fn router(admin: Admin) -> Router {
         .with_state(admin)
 }
 
-/// Makes an error as the admin API says it: `{"error": {"message": …}}`.
-#[must_use]
-pub fn error(status: StatusCode, message: &str) -> Response {
-    (status, [("content-type", "application/json")], error_body(message)).into_response()
+/// Is a no of the admin API: `{"error": {"message": …}}`, with the single problems where there are several.
+#[derive(Debug)]
+pub struct Error {
+    status: StatusCode,
+    message: String,
+    problems: Option<Value>,
 }
 
-/// Makes the body of an error.
+/// Makes an error.
 #[must_use]
-pub fn error_body(message: &str) -> Bytes {
-    format!("{}\n", json!({"error": {"message": message}})).into()
+pub fn error(status: StatusCode, message: impl Into<String>) -> Error {
+    Error {
+        status,
+        message: message.into(),
+        problems: None,
+    }
+}
+
+impl Error {
+    fn bad(message: impl Into<String>) -> Self {
+        error(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Renders the body.
+    #[must_use]
+    pub fn body(&self) -> Bytes {
+        let mut error = json!({"message": self.message});
+        if let Some(problems) = &self.problems {
+            error["problems"] = problems.clone();
+        }
+        format!("{}\n", json!({"error": error})).into()
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        (self.status, [("content-type", "application/json")], self.body()).into_response()
+    }
 }
 
 /// Makes an answer of a JSON value, readable as it is.

@@ -5,8 +5,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 use crate::store::Scope;
 
 /// Resets one scope, or all: the worlds first, so that what began before can no longer use up a re-armed rule.
@@ -17,7 +17,7 @@ pub fn begin_anew(admin: &Admin, scope: Option<&Scope>) {
     admin.strays.reset(name);
 }
 
-pub(super) async fn reset(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn reset(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
     begin_anew(&admin, scope.as_ref());
@@ -25,5 +25,8 @@ pub(super) async fn reset(State(admin): State<Admin>, ask: Ask) -> Result<Respon
         Some(scope) => admin.way.store.snapshot(scope),
         None => admin.way.store.total(),
     };
-    Ok(super::answer(StatusCode::OK, &json!({"generation": snapshot.generation, "scope": scope})))
+    Ok(super::answer(
+        StatusCode::OK,
+        &json!({"generation": snapshot.generation, "scope": scope}),
+    ))
 }

@@ -9,8 +9,8 @@ use axum::response::Response;
 use http::StatusCode;
 use serde::Serialize;
 
-use super::Admin;
 use super::ask::Ask;
+use super::{Admin, Error};
 use crate::faults::Totals;
 use crate::ledger::{Counts, Summary, rfc3339};
 use crate::store::Scope;
@@ -54,7 +54,9 @@ pub fn stats(admin: &Admin, scope: Option<&Scope>) -> Stats {
     let snapshot = scope.map_or_else(|| store.total(), |scope| store.snapshot(scope));
     let mut providers = snapshot.providers;
     for about in admin.providers.iter() {
-        providers.entry(about.name.into()).or_insert_with(|| Summary::new(about.class));
+        providers
+            .entry(about.name.into())
+            .or_insert_with(|| Summary::new(about.class));
     }
     let mut total = Counts::default();
     let mut effects: BTreeMap<Cow<'static, str>, u64> = BTreeMap::new();
@@ -79,7 +81,7 @@ pub fn stats(admin: &Admin, scope: Option<&Scope>) -> Stats {
     }
 }
 
-pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response, Response> {
+pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let stats = stats(&admin, ask.scope()?.as_ref());
     let value = serde_json::to_value(stats).unwrap_or_default();

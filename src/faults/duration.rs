@@ -9,7 +9,11 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) const EXAMPLES: [&str; 4] = ["250ms", "2s", "5m", "1h"];
 
 /// Reads a duration.
-pub(super) fn parse(text: &str) -> Result<Duration, &'static str> {
+///
+/// # Errors
+///
+/// Fails with what is wrong with it.
+pub fn parse(text: &str) -> Result<Duration, &'static str> {
     let digits = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = digits.map_or((text, ""), |at| text.split_at(at));
     let milliseconds: u64 = match unit {

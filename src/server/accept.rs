@@ -1,13 +1,14 @@
 //! Listeners: one address or both loopbacks, and a task a connection.
 
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use super::listen::Listen;
 use super::socket::Socket;
 use super::stream::Stream;
 use super::{Shared, http};
@@ -51,15 +52,6 @@ impl Kind {
     }
 }
 
-/// Says where to listen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listen {
-    /// The address; port 0 means any.
-    pub addr: SocketAddr,
-    /// Whether ::1 is taken as well, with the same port, where the machine has it.
-    pub both_loopbacks: bool,
-}
-
 /// Says that an address could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[error("the {name} listener cannot take {addr}: {source}; move it with --{name} ADDR:PORT (port 0 takes any free one), or turn it off with --{name} off", name = kind.as_str())]
@@ -88,14 +80,11 @@ impl Listener {
     ///
     /// Fails if it is taken, or is none of this machine's.
     pub async fn bind(kind: Kind, listen: Listen) -> Result<Self, TakenPort> {
-        let taken = |addr| move |source| TakenPort { kind, addr, source };
         let mut tries = 0;
         loop {
-            let first = TcpListener::bind(listen.addr).await.map_err(taken(listen.addr))?;
-            let addr = first.local_addr().map_err(taken(listen.addr))?;
+            let (addr, first) = take(kind, listen.addr, listen.all_interfaces).await?;
             let mut sockets = vec![first];
-            if listen.both_loopbacks {
-                let second = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), addr.port());
+            if let Some(second) = listen.second(addr.port()) {
                 match TcpListener::bind(second).await {
                     Ok(socket) => sockets.push(socket),
                     // Any free port was asked for, and this one is free on one loopback only: ask for another.
@@ -103,7 +92,13 @@ impl Listener {
                         tries += 1;
                         continue;
                     }
-                    Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(taken(second)(e)),
+                    Err(source) if source.kind() == io::ErrorKind::AddrInUse => {
+                        return Err(TakenPort {
+                            kind,
+                            addr: second,
+                            source,
+                        });
+                    }
                     Err(_) => {} // The machine has no ::1.
                 }
             }
@@ -121,6 +116,20 @@ impl Listener {
     }
 }
 
+/// Binds one address; all interfaces, where there is no IPv6, are those of IPv4.
+async fn take(kind: Kind, addr: SocketAddr, all_interfaces: bool) -> Result<(SocketAddr, TcpListener), TakenPort> {
+    let taken = |source| TakenPort { kind, addr, source };
+    let socket = match TcpListener::bind(addr).await {
+        Err(e) if all_interfaces && e.kind() != io::ErrorKind::AddrInUse => {
+            TcpListener::bind(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), addr.port())).await
+        }
+        bound => bound,
+    };
+    let socket = socket.map_err(taken)?;
+    let addr = socket.local_addr().map_err(taken)?;
+    Ok((addr, socket))
+}
+
 async fn accept(kind: Kind, listener: TcpListener, shared: Arc<Shared>) {
     let stop = shared.way.stop.clone();
     loop {
@@ -131,10 +140,17 @@ async fn accept(kind: Kind, listener: TcpListener, shared: Arc<Shared>) {
         match accepted {
             Ok((stream, address)) => {
                 let Ok(permit) = Arc::clone(&shared.permits).try_acquire_owned() else {
-                    tracing::warn!("{} refused {address}: {} connections are open", kind.as_str(), shared.limits.connections);
+                    tracing::warn!(
+                        "{} refused {address}: {} connections are open",
+                        kind.as_str(),
+                        shared.limits.connections
+                    );
                     continue;
                 };
-                let peer = Peer { address, connection: shared.way.store.ledger().next_connection() };
+                let peer = Peer {
+                    address,
+                    connection: shared.way.store.ledger().next_connection(),
+                };
                 let connection = connect(kind, stream, peer, Arc::clone(&shared));
                 shared.way.tasks.spawn(async move {
                     connection.await;

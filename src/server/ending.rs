@@ -9,7 +9,7 @@ use crate::faults::How;
 
 /// Says how a connection ends.
 #[derive(Debug)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// As a fault wants it; the token is cancelled by a reset of the attempt's world, which lets a hang go.
     Fault(How, CancellationToken),
     /// The client is gone: nothing is left to say to it.
@@ -20,7 +20,7 @@ pub enum Ending {
 
 impl Ending {
     /// Ends the connection; comes back when it is over.
-    pub async fn apply(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
+    pub(crate) async fn apply(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
         match self {
             Self::Close | Self::Fault(How::Close, _) => stream.close().await,
             Self::Fault(How::Reset, _) => stream.reset(),

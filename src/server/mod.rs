@@ -3,6 +3,7 @@
 mod accept;
 mod ending;
 mod http;
+mod listen;
 mod socket;
 mod stream;
 pub mod tls;
@@ -16,7 +17,8 @@ use crate::ledger::Strays;
 use crate::mocks::Mocks;
 use tls::Authority;
 
-pub use accept::{Kind, Listen, Listener, TakenPort};
+pub use accept::{Kind, Listener, TakenPort};
+pub use listen::Listen;
 
 /// Bounds what one client may make the suite hold.
 #[derive(Clone, Copy, Debug)]

@@ -16,12 +16,12 @@ const DRAIN: Duration = Duration::from_millis(500);
 
 /// Is a handle of one TCP connection; clones share the descriptor.
 #[derive(Clone, Debug)]
-pub struct Socket(Arc<TcpStream>);
+pub(crate) struct Socket(Arc<TcpStream>);
 
 impl Socket {
     /// Takes an accepted connection.
     #[must_use]
-    pub fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         // An answer is small and must leave when it is written: a truncated one has no later byte that would push it out.
         drop(stream.set_nodelay(true));
         Self(Arc::new(stream))
@@ -32,14 +32,14 @@ impl Socket {
     /// # Errors
     ///
     /// Fails if the connection is gone.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         self.0.local_addr()
     }
 
     /// Waits until the client has left: its FIN or RST arrived, whatever bytes wait unread before it.
     ///
     /// On Linux `READABLE` would spin while unread bytes wait; priority and error readiness tell of the end alone.
-    pub async fn left(&self) {
+    pub(crate) async fn left(&self) {
         loop {
             match self.0.ready(Interest::PRIORITY | Interest::ERROR).await {
                 Ok(ready) if ready.is_read_closed() || ready.is_error() => return,
@@ -50,7 +50,7 @@ impl Socket {
     }
 
     /// Sends a FIN and reads on for a moment, so that it stays one.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         drop(SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write));
         let drained = async {
             let mut sink = [0; 16 * 1024];
@@ -70,7 +70,7 @@ impl Socket {
     }
 
     /// Makes the drop of the last handle send an RST.
-    pub fn arm_reset(&self) {
+    pub(crate) fn arm_reset(&self) {
         drop(SockRef::from(&*self.0).set_linger(Some(Duration::ZERO)));
     }
 }

@@ -11,7 +11,7 @@ use super::socket::Socket;
 
 /// Is plaintext to and from a client.
 #[derive(Debug)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// Without TLS.
     Plain(Socket),
     /// Inside TLS.
@@ -21,30 +21,30 @@ pub enum Stream {
 impl Stream {
     /// Returns the socket beneath.
     #[must_use]
-    pub fn socket(&self) -> Socket {
+    pub(crate) fn socket(&self) -> Socket {
         match self {
             Self::Plain(socket) => socket.clone(),
             Self::Tls(tls) => tls.get_ref().0.clone(),
         }
     }
 
-    /// Ends in order: close_notify inside TLS, then FIN, and reads on for a moment.
-    pub async fn close(mut self) {
+    /// Ends in order: `close_notify` inside TLS, then FIN, and reads on for a moment.
+    pub(crate) async fn close(mut self) {
         let socket = self.socket();
-        // A client that reads nothing must not keep its close_notify, and so its FIN, from leaving for ever.
+        // A client that reads nothing must not keep its `close_notify`, and so its FIN, from leaving for ever.
         drop(tokio::time::timeout(std::time::Duration::from_millis(500), self.shutdown()).await);
         socket.close().await;
     }
 
-    /// Ends without close_notify: FIN alone, as a cut-off stream ends.
-    pub async fn cut(self) {
+    /// Ends without `close_notify`: FIN alone, as a cut-off stream ends.
+    pub(crate) async fn cut(self) {
         let socket = self.socket();
         socket.close().await;
         drop(self);
     }
 
-    /// Ends by RST, without close_notify.
-    pub fn reset(self) {
+    /// Ends by RST, without `close_notify`.
+    pub(crate) fn reset(self) {
         self.socket().arm_reset();
         drop(self);
     }
@@ -68,6 +68,21 @@ impl AsyncRead for Stream {
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         each!(self, stream => Pin::new(stream).poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        each!(self, stream => Pin::new(stream).poll_write_vectored(cx, bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(socket) => socket.is_write_vectored(),
+            Self::Tls(tls) => tls.is_write_vectored(),
+        }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

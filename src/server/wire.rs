@@ -15,15 +15,15 @@ use crate::attempt::Outgoing;
 
 /// Is the connection's stream as hyper drives it.
 #[derive(Debug)]
-pub struct Wire {
+pub(crate) struct Wire {
     /// The stream beneath.
-    pub stream: Stream,
+    pub(crate) stream: Stream,
     gauge: Gauge,
 }
 
 /// Measures the answer that is on its way; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Gauge(Arc<Mutex<Measured>>);
+pub(crate) struct Gauge(Arc<Mutex<Measured>>);
 
 #[derive(Debug, Default)]
 struct Measured {
@@ -42,7 +42,7 @@ struct CutOff;
 
 impl Gauge {
     /// Begins to measure an answer.
-    pub fn begin(&self, outgoing: Outgoing) {
+    pub(crate) fn begin(&self, outgoing: Outgoing) {
         let mut measured = self.lock();
         measured.outgoing = Some(outgoing);
         measured.sent = 0;
@@ -50,33 +50,33 @@ impl Gauge {
     }
 
     /// Marks the end of the answer's body; from here the next flush completes it.
-    pub fn body_over(&self) {
+    pub(crate) fn body_over(&self) {
         self.lock().body_over = true;
     }
 
     /// Gives up an answer that did not leave: it is lost.
-    pub fn abandon(&self) {
+    pub(crate) fn abandon(&self) {
         let outgoing = self.lock().outgoing.take();
         drop(outgoing);
     }
 
     /// Says whether a first byte of an unfinished answer has left.
     #[must_use]
-    pub fn is_answering(&self) -> bool {
+    pub(crate) fn is_answering(&self) -> bool {
         let measured = self.lock();
         measured.outgoing.is_some() && measured.sent > 0
     }
 
     /// Says whether an answer is on its way, and how many bytes the connection has sent in all.
     #[must_use]
-    pub fn progress(&self) -> (bool, u64) {
+    pub(crate) fn progress(&self) -> (bool, u64) {
         let measured = self.lock();
         (measured.outgoing.is_some(), measured.total)
     }
 
     /// Says whether the connection was cut off on purpose.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.lock().cut
     }
 
@@ -135,7 +135,7 @@ impl Gauge {
 impl Wire {
     /// Measures a stream.
     #[must_use]
-    pub fn new(stream: Stream, gauge: Gauge) -> Self {
+    pub(crate) fn new(stream: Stream, gauge: Gauge) -> Self {
         Self { stream, gauge }
     }
 }
@@ -156,6 +156,25 @@ impl AsyncWrite for Wire {
         let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = bufs.iter().map(|buf| buf.len()).sum();
+        if self.gauge.allowance(wanted) < wanted {
+            let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
+            return self.poll_write(cx, first);
+        }
+        let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.gauge.wrote(n);
+        Poll::Ready(Ok(n))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

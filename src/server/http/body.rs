@@ -14,7 +14,7 @@ use crate::server::wire::Gauge;
 
 /// Says why a body did not become whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub(crate) enum Broken {
     /// It is larger than bodies may be.
     TooLarge,
     /// Too many bytes are arriving at once.
@@ -30,7 +30,7 @@ pub enum Broken {
 /// # Errors
 ///
 /// Fails as [`Broken`] says; what was read is forgotten.
-pub async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, idle: Duration) -> Result<Bytes, Broken> {
+pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, idle: Duration) -> Result<Bytes, Broken> {
     if incoming.size_hint().lower() > limit {
         return Err(Broken::TooLarge);
     }
@@ -58,7 +58,7 @@ pub async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, idle: Dur
 
 /// Is the body of any answer.
 #[derive(Debug)]
-pub enum Outbound {
+pub(crate) enum Outbound {
     /// A provider's, measured.
     Measured {
         /// What is left of it.

@@ -5,29 +5,27 @@ mod respond;
 mod route;
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_util::sync::CancellationToken;
 
+use super::Shared;
 use super::ending::Ending;
 use super::socket::Socket;
 use super::stream::Stream;
 use super::wire::{Gauge, Wire};
-use super::Shared;
 use crate::ledger::Peer;
-
-pub use respond::Ended;
+use respond::Ended;
 
 /// How long a stopping suite lets an answer that is being sent go on.
 const GRACE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// Is what the requests of one connection share.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     peer: Peer,
     gauge: Gauge,
     /// Cancelled when the client leaves before the first byte of an answer.
@@ -44,7 +42,7 @@ impl Connection {
 }
 
 /// Serves one connection to its end.
-pub async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
+pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
     let socket = stream.socket();
     let connection = Arc::new(Connection {
         peer,
@@ -80,30 +78,24 @@ async fn drive(shared: &Arc<Shared>, connection: &Arc<Connection>, stream: Strea
         .max_buf_size(limits.head_size)
         .half_close(false)
         .pipeline_flush(false)
-        .serve_connection(Wire::new(stream, connection.gauge.clone()), service);
-    let mut left = pin!(watch(connection, socket));
-    let mut stalled = pin!(stalled(&connection.gauge, limits.idle));
-    let mut stopped = pin!(shared.way.stop.cancelled());
-    loop {
-        tokio::select! {
-            // hyper first: what has arrived is looked at before what has left.
-            biased;
-            _ = poll_fn(|cx| hyper.poll_without_shutdown(cx)) => break,
-            () = &mut left => unreachable!("the watcher never ends"),
-            () = &mut stalled => break,
-            () = &mut stopped => {
-                std::pin::Pin::new(&mut hyper).graceful_shutdown();
-                let rest = poll_fn(|cx| hyper.poll_without_shutdown(cx));
-                drop(tokio::time::timeout(GRACE, rest).await);
-                break;
-            }
+        .serve_connection(TokioIo::new(Wire::new(stream, connection.gauge.clone())), service);
+    tokio::select! {
+        // hyper first: what has arrived is looked at before what has left.
+        biased;
+        _ = poll_fn(|cx| hyper.poll_without_shutdown(cx)) => {}
+        never = watch(connection, socket) => match never {},
+        () = stalled(&connection.gauge, limits.idle) => {}
+        () = shared.way.stop.cancelled() => {
+            std::pin::Pin::new(&mut hyper).graceful_shutdown();
+            let rest = poll_fn(|cx| hyper.poll_without_shutdown(cx));
+            drop(tokio::time::timeout(GRACE, rest).await);
         }
     }
-    hyper.into_parts().io.stream
+    hyper.into_parts().io.into_inner().stream
 }
 
 /// Watches for the client's leaving, on our own handle of the socket: hyper does not see it while pipelined bytes wait.
-async fn watch(connection: &Connection, socket: &Socket) {
+async fn watch(connection: &Connection, socket: &Socket) -> std::convert::Infallible {
     socket.left().await;
     if !connection.gauge.is_answering() {
         connection.gone.cancel();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::response::IntoResponse as _;
+use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode, request};
 use hyper::body::Incoming;
 use tower::ServiceExt as _;
@@ -21,16 +21,18 @@ use crate::store::Ticket;
 /// Says that the connection ends here, in the way that it has been told.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection ends here")]
-pub struct Ended;
+pub(crate) struct Ended;
 
 type Answer = Result<Response<Outbound>, Ended>;
 
 /// Answers one request, or ends the connection.
-pub async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
     let (head, incoming) = request.into_parts();
     let route = match route(&head) {
         Ok(route) => route,
-        Err(invalid) => return Ok(own(admin::error(StatusCode::BAD_REQUEST, &invalid.to_string()))),
+        Err(invalid) => {
+            return Ok(own(admin::error(StatusCode::BAD_REQUEST, invalid.to_string())));
+        }
     };
     let mocks = &shared.mocks;
     match route.owner {
@@ -61,12 +63,12 @@ fn stray(shared: &Shared, route: &Route, head: &request::Parts) -> Response<Outb
     let scope = route.scope.clone().unwrap_or_default();
     let line = format!("{} {}", head.method, head.uri);
     shared.strays.note(scope.as_str(), &line);
-    tracing::info!(target: "attempt", "unmatched {}", secrets::clean(&line));
+    tracing::info!("unmatched {}", secrets::clean(&line));
     let text = format!(
         "nothing is served at `{}`: Stripe-like calls begin with /v1, orders with /orders, webhook targets with /hooks/, the suite's own with /_",
         secrets::clean(&route.path)
     );
-    own(admin::error(StatusCode::NOT_FOUND, &text))
+    own(admin::error(StatusCode::NOT_FOUND, text))
 }
 
 /// Takes a provider's request from its head to the end of its answer.
@@ -80,11 +82,15 @@ async fn attempt<P: HttpProvider>(
 ) -> Answer {
     let in_request = match faults_of(&head) {
         Ok(faults) => faults,
-        Err(problem) => return Ok(own(admin::error(StatusCode::BAD_REQUEST, &problem))),
+        Err(problem) => return Ok(own(admin::error(StatusCode::BAD_REQUEST, problem))),
     };
     let about = provider.about();
     let operation = provider.route(&head.method, &route.path);
-    let line = format!("{} {}", head.method, head.uri.path_and_query().map_or("/", |p| p.as_str()));
+    let line = format!(
+        "{} {}",
+        head.method,
+        head.uri.path_and_query().map_or("/", |p| p.as_str())
+    );
     let arrival = Arrival {
         provider: about.name.into(),
         class: about.class,
@@ -94,7 +100,9 @@ async fn attempt<P: HttpProvider>(
     };
     let ticket = match shared.way.store.begin(&route.scope.unwrap_or_default(), arrival) {
         Ok(ticket) => ticket,
-        Err(full) => return Ok(own(admin::error(StatusCode::SERVICE_UNAVAILABLE, &full.to_string()))),
+        Err(full) => {
+            return Ok(own(admin::error(StatusCode::SERVICE_UNAVAILABLE, full.to_string())));
+        }
     };
     let recorded_head = recordable(&head);
     let body = match body::read(incoming, shared.limits.http_body, &shared.arriving, shared.limits.idle).await {
@@ -115,9 +123,17 @@ async fn attempt<P: HttpProvider>(
         headers: head.headers,
         body,
     };
-    let whole = Whole { request, operation, in_request, exempt: false };
+    let whole = Whole {
+        request,
+        operation,
+        in_request,
+        exempt: false,
+    };
     let (line, delivery) = Line::new(connection.gone.clone());
-    shared.way.tasks.spawn(carry_out(shared.way.clone(), Arc::clone(provider), whole, ticket, line));
+    shared
+        .way
+        .tasks
+        .spawn(carry_out(shared.way.clone(), Arc::clone(provider), whole, ticket, line));
     tokio::select! {
         biased;
         () = connection.gone.cancelled() => Err(connection.end(Ending::Gone)),
@@ -130,13 +146,7 @@ async fn attempt<P: HttpProvider>(
 }
 
 /// Answers a request whose body did not become whole; nothing was looked at, so there is no effect.
-fn turn_away(
-    shared: &Shared,
-    connection: &Connection,
-    mut ticket: Ticket,
-    kind: Kind,
-    broken: Broken,
-) -> Answer {
+fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind: Kind, broken: Broken) -> Answer {
     let limit = shared.limits.http_body;
     let (status, text) = match broken {
         Broken::Cut => return Err(connection.end(Ending::Gone)),
@@ -149,7 +159,7 @@ fn turn_away(
         (_, Kind::Read) => Outcome::Read,
         (_, Kind::Write) => Outcome::Refused,
     });
-    let reply = Reply::new(status, admin::error_body(&text))
+    let reply = Reply::new(status, admin::error(StatusCode::OK, text).body())
         .header("content-type", "application/json")
         .header("connection", "close");
     Ok(answer(connection, Outgoing::new(reply, None, Fate::Answered, ticket)))
@@ -164,25 +174,34 @@ fn answer(connection: &Connection, outgoing: Outgoing) -> Response<Outbound> {
         response = response.header(name, value);
     }
     connection.gauge.begin(outgoing);
-    let body = |bytes| Outbound::Measured { bytes, gauge: connection.gauge.clone() };
+    let body = |bytes| Outbound::Measured {
+        bytes,
+        gauge: connection.gauge.clone(),
+    };
     let bytes = (!bytes.is_empty()).then_some(bytes);
     response.body(body(bytes)).unwrap_or_else(|_| {
         // A header that a user gave and that cannot be sent: said, never swallowed.
-        let text = admin::error_body("the answer that was set for this has a header that cannot be sent");
+        let text = admin::error(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the answer that was set for this has a header that cannot be sent",
+        )
+        .body();
         let mut response = Response::new(body(Some(text)));
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response
     })
 }
 
-fn own(response: axum::response::Response) -> Response<Outbound> {
+fn own(response: impl IntoResponse) -> Response<Outbound> {
     response.into_response().map(Outbound::Own)
 }
 
 fn faults_of(head: &request::Parts) -> Result<Vec<InRequest>, String> {
     let values = head.headers.get_all("x-ackdrop-fault").iter();
     let parsed = values.map(|value| parse_header(&String::from_utf8_lossy(value.as_bytes())));
-    parsed.collect::<Result<_, _>>().map_err(|problem| format!("X-Ackdrop-Fault: {problem}"))
+    parsed
+        .collect::<Result<_, _>>()
+        .map_err(|problem| format!("X-Ackdrop-Fault: {problem}"))
 }
 
 /// Returns the head as it may be recorded.
@@ -191,7 +210,10 @@ fn recordable(head: &request::Parts) -> String {
     for (name, value) in &head.headers {
         text.push_str(name.as_str());
         text.push_str(": ");
-        text.push_str(&secrets::clean_header(name.as_str(), &String::from_utf8_lossy(value.as_bytes())));
+        text.push_str(&secrets::clean_header(
+            name.as_str(),
+            &String::from_utf8_lossy(value.as_bytes()),
+        ));
         text.push('\n');
     }
     text

@@ -11,7 +11,7 @@ const STRIPE_HOST: &str = "api.stripe.com";
 
 /// Says whose a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// The suite's own: `/`, `/_…`, `/metrics`.
     Suite,
     /// The Stripe-like API's.
@@ -26,13 +26,13 @@ pub enum Owner {
 
 /// Says where a request goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Route {
+pub(crate) struct Route {
     /// Whose it is.
-    pub owner: Owner,
+    pub(crate) owner: Owner,
     /// The scope that it names; none if it names none.
-    pub scope: Option<Scope>,
+    pub(crate) scope: Option<Scope>,
     /// The path without the scope's prefix.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// Routes a request by its head.
@@ -40,21 +40,39 @@ pub struct Route {
 /// # Errors
 ///
 /// Fails if it names a scope by a name that none can have.
-pub fn route(head: &request::Parts) -> Result<Route, InvalidScope> {
+pub(crate) fn route(head: &request::Parts) -> Result<Route, InvalidScope> {
     let full = head.uri.path();
     if is_stripe_host(head) {
         let scope = header_scope(head).or_else(|| credential_scope(head)).transpose()?;
-        return Ok(Route { owner: Owner::Stripe, scope, path: full.to_owned() });
+        return Ok(Route {
+            owner: Owner::Stripe,
+            scope,
+            path: full.to_owned(),
+        });
     }
     let (prefix, path) = split_prefix(full);
     let prefix = prefix.map(Scope::parse);
-    let scope = header_scope(head).or(prefix).or_else(|| credential_scope(head)).transpose()?;
-    let owner = if head.method == Method::CONNECT || head.uri.scheme().is_some() { Owner::Nobody } else { owner(path) };
-    Ok(Route { owner, scope, path: path.to_owned() })
+    let scope = header_scope(head)
+        .or(prefix)
+        .or_else(|| credential_scope(head))
+        .transpose()?;
+    let owner = if head.method == Method::CONNECT || head.uri.scheme().is_some() {
+        Owner::Nobody
+    } else {
+        owner(path)
+    };
+    Ok(Route {
+        owner,
+        scope,
+        path: path.to_owned(),
+    })
 }
 
 fn owner(path: &str) -> Owner {
-    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = |root: &str| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     if path == "/" || path.starts_with("/_") || path == "/metrics" {
         Owner::Suite
     } else if below("/v1") || below("/v2") {
@@ -95,13 +113,17 @@ fn credential_scope(head: &request::Parts) -> Option<Result<Scope, InvalidScope>
     let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, credential) = value.split_once(' ')?;
     let user = if scheme.eq_ignore_ascii_case("basic") {
-        let decoded = base64::engine::general_purpose::STANDARD.decode(credential.trim()).ok()?;
+        let decoded = base64::engine::general_purpose::STANDARD
+            .decode(credential.trim())
+            .ok()?;
         let text = String::from_utf8(decoded).ok()?;
         text.split_once(':').map_or(text.clone(), |(user, _)| user.to_owned())
     } else {
         credential.trim().to_owned()
     };
-    let name = ["sk_test_~", "rk_test_~", "pk_test_~", "~"].iter().find_map(|p| user.strip_prefix(p))?;
+    let name = ["sk_test_~", "rk_test_~", "pk_test_~", "~"]
+        .iter()
+        .find_map(|p| user.strip_prefix(p))?;
     Some(Scope::parse(name))
 }
 
@@ -137,7 +159,10 @@ mod tests {
             ("/v11/charges", Owner::Nobody),
             ("http://example.test/v1/charges", Owner::Nobody),
         ] {
-            assert_eq!(went(path, &[]), (owner, None, path.trim_start_matches("http://example.test").to_owned()));
+            assert_eq!(
+                went(path, &[]),
+                (owner, None, path.trim_start_matches("http://example.test").to_owned())
+            );
         }
     }
 
@@ -146,7 +171,10 @@ mod tests {
         let alice = Some("alice".to_owned());
         let bearer = ("authorization", "Bearer sk_test_~carol");
         let basic = ("authorization", "Basic c2tfdGVzdF9+YWxpY2U6");
-        assert_eq!(went("/~alice/_stats", &[]), (Owner::Suite, alice.clone(), "/_stats".into()));
+        assert_eq!(
+            went("/~alice/_stats", &[]),
+            (Owner::Suite, alice.clone(), "/_stats".into())
+        );
         assert_eq!(went("/~alice", &[]), (Owner::Suite, alice.clone(), "/".into()));
         assert_eq!(went("/v1/a", &[basic]), (Owner::Stripe, alice.clone(), "/v1/a".into()));
         assert_eq!(went("/~alice/v1/a", &[bearer]).1, alice);
@@ -165,7 +193,10 @@ mod tests {
     #[test]
     fn an_intercepted_host_is_all_its_providers() {
         for host in ["api.stripe.com", "API.stripe.com:443"] {
-            assert_eq!(went("/_stats", &[("host", host)]), (Owner::Stripe, None, "/_stats".into()));
+            assert_eq!(
+                went("/_stats", &[("host", host)]),
+                (Owner::Stripe, None, "/_stats".into())
+            );
             assert_eq!(went("/~a/x", &[("host", host)]), (Owner::Stripe, None, "/~a/x".into()));
         }
     }
