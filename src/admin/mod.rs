@@ -1,1 +1,3 @@
 //! The admin API: one file a resource.
+
+pub mod hooks;
