@@ -21,14 +21,13 @@ pub struct Mocks {
     /// The order API.
     pub orders: Arc<orders::Orders>,
     /// The webhook target.
-    pub webhook: Arc<orders::Orders>,
+    pub webhook: Arc<webhook::Webhook>,
 }
 
 impl Mocks {
     /// Makes every provider.
     #[must_use]
     pub fn new(ledger: &Ledger, orders_require_key: bool) -> Self {
-        let _ = ledger;
         Self {
             stripe: Arc::new(orders::Orders {
                 require_key: orders_require_key,
@@ -36,15 +35,13 @@ impl Mocks {
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),
-            webhook: Arc::new(orders::Orders {
-                require_key: orders_require_key,
-            }),
+            webhook: Arc::new(webhook::Webhook::new(ledger.clone())),
         }
     }
 
     /// Lists them.
     #[must_use]
     pub fn about(&self) -> Vec<&'static About> {
-        vec![self.orders.about()]
+        vec![self.orders.about(), self.webhook.about()]
     }
 }
