@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mail_parser::{MessageParser, MessagePart, MimeHeaders, PartType};
 
-use crate::attempt::{Mail, hash};
+use crate::attempt::{Mail, hash, mail_header};
 use crate::ledger::Hash;
 
 /// Hashes the recipients, the subject and the decoded body.
@@ -15,12 +15,13 @@ pub(super) fn of(mail: &Mail, subject: &str) -> Hash {
     let mut recipients: Vec<&[u8]> = mail.recipients.iter().map(String::as_bytes).collect();
     recipients.sort_unstable();
     let envelope = hash(recipients);
-    // The parser is not ours: if it should ever panic, the mail is accepted all the same.
-    let body = match catch_unwind(AssertUnwindSafe(|| decoded_body(&mail.content))) {
-        Ok(Some(hash)) => hash,
-        // No header: all of it is what it says.
-        Ok(None) => hash([&mail.content[..]]),
-        Err(_) => hash([&mail.content[mail.header_length.min(mail.content.len())..]]),
+    let (header, behind) = mail.content.split_at(mail.header_length.min(mail.content.len()));
+    let body = if mail_header::fields(header).next().is_none() {
+        hash([&mail.content[..]])
+    } else {
+        // The parser is not ours: if it should ever panic, the mail is accepted all the same.
+        let decoded = catch_unwind(AssertUnwindSafe(|| decoded_body(&mail.content)));
+        decoded.ok().flatten().unwrap_or_else(|| hash([behind]))
     };
     hash([b"smtp".as_slice(), b"content", &envelope, subject.as_bytes(), &body])
 }
