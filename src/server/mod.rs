@@ -1,1 +1,2 @@
 //! All that owns a socket.
+pub mod smtp;
