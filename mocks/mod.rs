@@ -4,3 +4,49 @@ pub mod orders;
 pub mod smtp;
 pub mod stripe;
 pub mod webhook;
+
+use std::sync::Arc;
+
+use crate::attempt::{About, Provider as _};
+use crate::ledger::Ledger;
+
+/// The name of the provider that takes mail.
+pub const MAIL: &str = "smtp";
+
+/// Holds every provider; clones share them.
+#[derive(Clone, Debug)]
+pub struct Mocks {
+    /// The Stripe-like API.
+    pub stripe: Arc<orders::Orders>,
+    /// The order API.
+    pub orders: Arc<orders::Orders>,
+    /// The mail sink.
+    pub smtp: Arc<smtp::Smtp>,
+    /// The webhook target.
+    pub webhook: Arc<orders::Orders>,
+}
+
+impl Mocks {
+    /// Makes every provider.
+    #[must_use]
+    pub fn new(ledger: &Ledger, orders_require_key: bool) -> Self {
+        Self {
+            stripe: Arc::new(orders::Orders {
+                require_key: orders_require_key,
+            }),
+            orders: Arc::new(orders::Orders {
+                require_key: orders_require_key,
+            }),
+            smtp: Arc::new(smtp::Smtp::new(ledger.clone())),
+            webhook: Arc::new(orders::Orders {
+                require_key: orders_require_key,
+            }),
+        }
+    }
+
+    /// Lists them.
+    #[must_use]
+    pub fn about(&self) -> Vec<&'static About> {
+        vec![self.orders.about(), self.smtp.about()]
+    }
+}

@@ -89,7 +89,7 @@ pub fn admit(tx: &mut Tx<'_>, key: &Key, attempt: u64) -> Admission {
 
 /// Writes the record of what was done under a key.
 pub fn record(tx: &mut Tx<'_>, key: &Key, reply: &Reply, reference: Arc<str>) {
-    let accepted = !tx.commit.effects.is_empty();
+    let accepted = tx.has_effects();
     tx.enter(&key.partition);
     tx.put(Record {
         value: Arc::clone(&key.value),

@@ -13,5 +13,7 @@ pub mod server;
 pub mod store;
 pub mod suite;
 
+pub use suite::Suite;
+
 #[path = "../mocks/mod.rs"]
 pub mod mocks;

@@ -16,7 +16,7 @@ use crate::store::Tx;
 
 pub use message::{Message, with_message_id};
 pub use parsed::{Address, Attachment, Parsed, decoded, subject};
-pub use reply::enhanced;
+pub use reply::refusal;
 
 /// How many bytes of a header outlive the mail's content: past it, a header is somebody's attack on our memory.
 const KEPT_HEADER: usize = 64 << 10;
@@ -100,7 +100,7 @@ impl Provider for Smtp {
 
     /// Answers as a sink that has no such thing as a key: it is never asked.
     fn conflict(&self, _: &Mail, _: &Call, _: &Conflict<'_>) -> Reply {
-        reply::refusal(&Refusal::default())
+        refusal(&Refusal::default())
     }
 
     /// Repeats the record: it is never asked, for without a key nothing is recorded.
@@ -108,8 +108,8 @@ impl Provider for Smtp {
         Reply::new(record.status, record.content.bytes())
     }
 
-    fn refuse(&self, _: &Mail, _: &Call, refusal: &Refusal) -> Reply {
-        reply::refusal(refusal)
+    fn refuse(&self, _: &Mail, _: &Call, asked: &Refusal) -> Reply {
+        refusal(asked)
     }
 
     fn keeps(&self, _: u16) -> bool {
@@ -118,7 +118,7 @@ impl Provider for Smtp {
 
     fn gateway(&self, status: Option<u16>) -> Reply {
         let status = status.or(Some(451));
-        reply::refusal(&Refusal { status, code: None })
+        refusal(&Refusal { status, code: None })
     }
 }
 

@@ -6,7 +6,8 @@ use crate::ledger::Reply;
 /// Speaks a refusal: 451 unless another status was asked for.
 ///
 /// A `code` of the form `4.7.1` takes the place of the enhanced code that goes with the status; any other is said in the text.
-pub(super) fn refusal(refusal: &Refusal) -> Reply {
+#[must_use]
+pub fn refusal(refusal: &Refusal) -> Reply {
     let status = refusal.status.unwrap_or(451);
     let (usual, text) = enhanced(status);
     let text = match refusal.code.as_deref() {
@@ -18,8 +19,7 @@ pub(super) fn refusal(refusal: &Refusal) -> Reply {
 }
 
 /// Returns the enhanced code and the text that usually go with a reply code. Only 2yz, 4yz and 5yz have enhanced codes.
-#[must_use]
-pub fn enhanced(status: u16) -> (&'static str, &'static str) {
+fn enhanced(status: u16) -> (&'static str, &'static str) {
     match status {
         421 => ("4.3.2", "Service not available, closing transmission channel"),
         450 => ("4.2.1", "Requested mail action not taken: mailbox unavailable"),
@@ -43,10 +43,12 @@ pub fn enhanced(status: u16) -> (&'static str, &'static str) {
             "5.5.4",
             "MAIL FROM/RCPT TO parameters not recognized or not implemented",
         ),
-        200..=299 => ("2.0.0", "Ok"),
-        400..=499 => ("4.0.0", "Requested action not taken"),
-        500..=599 => ("5.0.0", "Requested action not taken"),
-        _ => ("", "Ok"),
+        _ => match status / 100 {
+            2 => ("2.0.0", "Ok"),
+            4 => ("4.0.0", "Requested action not taken"),
+            5 => ("5.0.0", "Requested action not taken"),
+            _ => ("", "Ok"),
+        },
     }
 }
 

@@ -1,1 +1,120 @@
-//! The admin API: one file a resource.
+//! The admin API under `/_`: one file a resource. Never behind the fault layer, and never counted.
+
+mod about;
+mod ask;
+mod clock;
+mod events;
+mod faults;
+mod holds;
+mod reset;
+mod stats;
+
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::attempt::{About, Way};
+use crate::faults::Catalog;
+use crate::ledger::Strays;
+use crate::store::Scope;
+
+pub use reset::begin_anew;
+pub use stats::{Stats, stats};
+
+/// Is what the admin API looks at.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    /// The way of attempts.
+    pub way: Way,
+    /// The providers.
+    pub providers: Arc<[&'static About]>,
+    /// What rules may name.
+    pub catalog: Arc<Catalog>,
+    /// Requests that nobody knows.
+    pub strays: Strays,
+    /// The certificate of the suite's CA.
+    pub ca: Arc<str>,
+    /// Where the suite listens, by listener.
+    pub addresses: Arc<OnceLock<Value>>,
+}
+
+/// Names the scope that a request's path or header named; put into its extensions by the server.
+#[derive(Clone, Debug)]
+pub struct NamedScope(pub Option<Scope>);
+
+/// Makes the router of the admin API.
+pub fn router(admin: Admin) -> Router {
+    Router::new()
+        .route("/", get(about::index))
+        .route("/_stats", get(stats::get))
+        .route("/_events", get(events::list))
+        .route("/_events/stream", get(events::stream))
+        .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
+        .route("/_faults/{id}", delete(faults::remove))
+        .route("/_holds", get(holds::list))
+        .route("/_holds/{id}/release", post(holds::release))
+        .route("/_reset", post(reset::reset))
+        .route("/_scopes", get(about::scopes))
+        .route("/_clock", get(clock::get).post(clock::advance))
+        .route("/_providers", get(about::providers))
+        .route("/_addresses", get(about::addresses))
+        .route("/_health", get(about::health))
+        .route("/_ready", get(about::ready))
+        .route("/_ca.pem", get(about::ca))
+        .fallback(about::unknown)
+        .method_not_allowed_fallback(about::wrong_method)
+        .layer(DefaultBodyLimit::max(10 << 20))
+        .with_state(admin)
+}
+
+/// Is a no of the admin API: `{"error": {"message": …}}`, with the single problems where there are several.
+#[derive(Debug)]
+pub struct Error {
+    status: StatusCode,
+    message: String,
+    problems: Option<Value>,
+}
+
+/// Makes an error.
+#[must_use]
+pub fn error(status: StatusCode, message: impl Into<String>) -> Error {
+    Error {
+        status,
+        message: message.into(),
+        problems: None,
+    }
+}
+
+impl Error {
+    fn bad(message: impl Into<String>) -> Self {
+        error(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// Renders the body.
+    #[must_use]
+    pub fn body(&self) -> Bytes {
+        let mut error = json!({"message": self.message});
+        if let Some(problems) = &self.problems {
+            error["problems"] = problems.clone();
+        }
+        format!("{}\n", json!({"error": error})).into()
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        (self.status, [("content-type", "application/json")], self.body()).into_response()
+    }
+}
+
+/// Makes an answer of a JSON value, readable as it is.
+fn answer(status: StatusCode, value: &Value) -> Response {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    (status, [("content-type", "application/json")], text).into_response()
+}

@@ -1,8 +1,31 @@
-//! The way of one attempt, the same for every provider.
+//! The way of one attempt, the same for every provider:
+//!
+//! ```text
+//! listener -> identify head (scope, provider, operation; pure) -> begin -> read the body -> identify body (key, facts; pure)
+//!   -> ask faults "before"  -> [fail, refuse that is not saved]
+//!   -> reserve the key      -> [hold, delay before]
+//!   -> COMMIT: one transact (objects, effects, saved answer)
+//!   -> "after" verdict, taken with the commit -> [drop, hang, truncate, error, hold, delay after]
+//!   -> answer -> finish(answered | withheld | lost)
+//! ```
+//!
+//! The socket side reads the request and begins the attempt; from the whole request on, [`carry_out`] is the way, and [`Line`] leads back
+//! to the socket.
 
+mod asked;
+mod budget;
+mod holds;
+mod line;
 pub mod mail_header;
+mod pause;
 mod provider;
 mod request;
+mod way;
 
+pub use budget::{Budget, Share};
+pub use holds::{Held, Hold, Holds, Release};
+pub use line::{Delivery, Line, Outgoing};
+pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
+pub use way::{Way, Whole, carry_out, fired};

@@ -76,6 +76,9 @@ pub struct Refusal {
 
 /// Is a request as rules can match it.
 pub trait Describe: Send + Sync + 'static {
+    /// Whether it came by SMTP, and so meets rules at the steps of a mail.
+    const IS_MAIL: bool = false;
+
     /// The HTTP method.
     fn method(&self) -> Option<&str> {
         None

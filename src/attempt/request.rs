@@ -83,6 +83,8 @@ pub struct Mail {
 }
 
 impl Describe for Mail {
+    const IS_MAIL: bool = true;
+
     fn header(&self, name: &str) -> Vec<String> {
         super::mail_header::values(&self.content[..self.header_length.min(self.content.len())], name)
     }

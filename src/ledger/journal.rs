@@ -116,7 +116,7 @@ impl Ledger {
             (revision, closed)
         };
         if let Some(line) = closed {
-            tracing::info!(target: "attempt", "{line}");
+            tracing::info!("{line}");
         }
         self.0.changed.send_replace(revision);
     }

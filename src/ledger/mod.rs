@@ -10,6 +10,7 @@ mod journal;
 mod outcome;
 mod reply;
 pub mod secrets;
+mod strays;
 
 pub use bodies::{Bodies, Body};
 pub use counts::{Book, Correlation, Counts, Decided, Effect, Hash, Summary};
@@ -17,3 +18,4 @@ pub use entry::{Answered, Arrival, Entry, Fired, Peer, Recorded, rfc3339};
 pub use journal::{Ledger, Limits};
 pub use outcome::{Class, Fate, Outcome};
 pub use reply::{Content, Reply, View};
+pub use strays::Strays;

@@ -161,6 +161,12 @@ impl<'a> Tx<'a> {
         self.commit.effects.push(Effect { kind, id, count });
     }
 
+    /// Says whether the closure has accepted.
+    #[must_use]
+    pub fn has_effects(&self) -> bool {
+        !self.commit.effects.is_empty()
+    }
+
     /// Returns who holds a volatile reservation of a value.
     pub(crate) fn reserved(&self, value: &str) -> Option<&super::Reserved> {
         self.state.reservations(&self.partition)?.get(value)

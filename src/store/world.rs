@@ -266,6 +266,20 @@ impl Ticket {
         &self.over
     }
 
+    /// Runs a question under the world's lock, unless the world was reset: what began before must not use up what was re-armed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the world was reset since the attempt began.
+    pub fn while_current<R>(&self, ask: impl FnOnce() -> R) -> Result<R, Stale> {
+        let state = self.world.lock();
+        if state.generation == self.generation {
+            Ok(ask())
+        } else {
+            Err(Stale)
+        }
+    }
+
     /// Notes facts in the journal; changes no count.
     pub fn note(&self, change: impl FnOnce(&mut Entry)) {
         self.ledger.update(self.id, change);

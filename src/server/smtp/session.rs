@@ -2,66 +2,18 @@
 //!
 //! What an event says is what would be said if no rule meets it; whoever drives the session says it, or something else.
 
+use super::Mechanism;
 use super::auth::{Exchange, Turn};
 use super::command::{self, Command, Rcpt, Unreadable};
 use super::content::Receiver;
 use super::envelope::Envelope;
+use super::event::{Event, Login, Options};
 use super::lines::{self, Line, Lines};
 use super::speech::Speech;
-use super::{Mechanism, Options};
-use crate::attempt::Mail;
 use crate::store::Scope;
 
 /// How many commands in a row may be wrong.
 const MOST_WRONG: u32 = 20;
-
-/// Is what happened.
-#[derive(Debug)]
-pub(super) enum Event {
-    /// Nothing but an answer.
-    Say(Speech),
-    /// An answer, and the end of the session.
-    Leave(Speech),
-    /// EHLO or HELO. A transaction, if there was one, is over.
-    Hello(Speech),
-    /// A login, accepted unless [`Session::log_out`].
-    Auth(Speech),
-    /// RSET. A transaction, if there was one, is over.
-    Reset(Speech),
-    /// QUIT. A transaction, if there was one, is over.
-    Quit(Speech),
-    /// STARTTLS, accepted: what was sent behind it is to be thrown away, and [`Session::secure`] called.
-    StartTls(Speech),
-    /// A transaction begins; the one before, if there was one, is over.
-    Mail {
-        line: String,
-        speech: Speech,
-        refused: bool,
-    },
-    /// A recipient; to be added by [`Session::add`].
-    Rcpt { rcpt: Rcpt, speech: Speech },
-    /// DATA; to be gone on with by [`Session::open`].
-    Data(Speech),
-    /// The first BDAT.
-    Chunk,
-    /// Some content came, or its end.
-    Progress,
-    /// DATA or BDAT, but no recipient was accepted: the transaction is over.
-    Nobody(Speech),
-    /// All content came, and the mail had been refused before: the transaction is over.
-    Refused(Speech),
-    /// The mail is whole, and the transaction over.
-    Whole(Mail),
-}
-
-/// Is a login.
-#[derive(Clone, Debug)]
-pub(super) struct Login {
-    /// The user's name.
-    pub(super) user: String,
-    /// The scope that the name carries.
-    pub(super) scope: Option<Scope>,
-}
 
 #[derive(Debug)]
 enum State {
@@ -248,16 +200,16 @@ impl Session {
             if self.offers_tls() {
                 lines.push("STARTTLS".to_owned());
             }
-            let names: Vec<&str> = self.options.mechanisms.iter().map(|m| m.as_str()).collect();
+            let names: Vec<&str> = self.options.offer.mechanisms.iter().map(|m| m.as_str()).collect();
             if !names.is_empty() {
                 lines.push(format!("AUTH {}", names.join(" ")));
             }
         }
-        Speech::lines(250, lines)
+        Speech::lines(250, &lines)
     }
 
     fn offers_tls(&self) -> bool {
-        self.options.starttls && !self.secure
+        self.options.offer.starttls && !self.secure
     }
 
     fn start_tls(&mut self) -> Result<Event, Speech> {
@@ -277,7 +229,7 @@ impl Session {
         if self.login.is_some() || self.envelope.is_some() {
             return Err(Speech::new(503, "5.5.1 One login a session, and not within a mail"));
         }
-        let mechanism = Mechanism::parse(mechanism).filter(|m| self.options.mechanisms.contains(m));
+        let mechanism = Mechanism::parse(mechanism).filter(|m| self.options.offer.mechanisms.contains(m));
         let Some(mechanism) = mechanism else {
             return Err(Speech::new(504, "5.5.4 This mechanism is not offered"));
         };

@@ -2,6 +2,9 @@
 
 use crate::ledger::Reply;
 
+/// How many characters of text a line has at most (RFC 5321, section 4.5.3.1.5, less the code and the end).
+const LONGEST: usize = 480;
+
 /// Is a reply as it stands on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Speech {
@@ -14,12 +17,13 @@ impl Speech {
     pub(super) fn new(code: u16, text: impl Into<String>) -> Self {
         Self {
             code,
-            lines: vec![text.into()],
+            lines: vec![printable(&text.into())],
         }
     }
 
     /// Makes a reply of several lines.
-    pub(super) fn lines(code: u16, lines: Vec<String>) -> Self {
+    pub(super) fn lines(code: u16, lines: &[String]) -> Self {
+        let lines = lines.iter().map(|line| printable(line)).collect();
         Self { code, lines }
     }
 
@@ -27,14 +31,17 @@ impl Speech {
     pub(super) fn of(reply: &Reply) -> Self {
         let content = reply.content.bytes();
         let text = String::from_utf8_lossy(&content).into_owned();
-        let lines = text.lines().map(printable).collect();
-        Self {
-            code: reply.status,
-            lines,
-        }
+        let lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
+        Self::lines(reply.status, &lines)
+    }
+
+    /// Makes the reply that the ledger records.
+    pub(super) fn to_reply(&self) -> Reply {
+        Reply::new(self.code, self.lines.join("\n"))
     }
 
     /// Returns the code.
+    #[cfg(test)]
     pub(super) fn code(&self) -> u16 {
         self.code
     }
@@ -59,9 +66,9 @@ impl Speech {
     }
 }
 
-/// Takes out what would break a line of the reply in two.
+/// Takes out what would break a line in two, and what would make it longer than a client must be able to read.
 fn printable(line: &str) -> String {
-    line.chars().filter(|c| !c.is_control()).collect()
+    line.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
+use super::super::Offer;
 use super::*;
+use crate::attempt::Mail;
 
 /// Drives a session as a socket would if no rule met it.
 struct Client {
@@ -71,12 +73,22 @@ impl Client {
     }
 }
 
+fn usual() -> Options {
+    Options {
+        max_mail: 50 << 20,
+        max_recipients: 1_000,
+        offer: Offer::default(),
+    }
+}
+
 fn client() -> Client {
     let mut client = Client::new(Options {
         max_mail: 1_000,
         max_recipients: 3,
-        mechanisms: Mechanism::ALL.into(),
-        starttls: true,
+        offer: Offer {
+            mechanisms: Mechanism::ALL.into(),
+            starttls: true,
+        },
     });
     client.send(b"EHLO c.test\r\n");
     client.said.clear();
@@ -87,7 +99,7 @@ const ENVELOPE: &[u8] = b"MAIL FROM:<a@b.test>\r\nRCPT TO:<c@d.test>\r\n";
 
 #[test]
 fn ehlo_lists_what_there_is() {
-    let mut plain = Client::new(Options::default());
+    let mut plain = Client::new(usual());
     plain.send(b"EHLO c.test\r\n");
     assert_eq!(
         plain.said,
@@ -156,7 +168,7 @@ fn a_chunk_that_nobody_wants_is_read_and_dropped() {
 
 #[test]
 fn commands_out_of_order_are_refused() {
-    let mut early = Client::new(Options::default());
+    let mut early = Client::new(usual());
     early.send(b"MAIL FROM:<a@b.test>\r\nAUTH PLAIN\r\nRCPT TO:<a@b.test>\r\nDATA\r\nRSET\r\nNOOP\r\n");
     assert_eq!(early.codes(), [503, 503, 503, 503, 250, 250]);
     let mut client = client();

@@ -1,0 +1,93 @@
+//! `/_holds`: what is held now, and its release.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::ask::Ask;
+use super::{Admin, Error};
+use crate::attempt::Release;
+use crate::faults::{How, Point};
+
+/// Says how a hold is to end.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    then: Then,
+    how: Option<HowName>,
+    bytes: Option<u64>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Then {
+    #[default]
+    Answer,
+    Drop,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum HowName {
+    Close,
+    Reset,
+    Hang,
+    Truncate,
+}
+
+pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&["scope"])?;
+    let scope = ask.scope()?;
+    let held = admin.way.holds.list(scope.as_ref().map(|s| s.as_str()));
+    Ok(super::answer(StatusCode::OK, &json!({"holds": held})))
+}
+
+pub(super) async fn release(
+    State(admin): State<Admin>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Response, Error> {
+    let bad = Error::bad;
+    let asked: Asked = if body.iter().all(u8::is_ascii_whitespace) {
+        Asked::default()
+    } else {
+        serde_json::from_slice(&body).map_err(|e| {
+            bad(format!("the body cannot be read: {e}; it looks like {{\"then\": \"answer\"}} or {{\"then\": \"drop\", \"how\": \"close\"}}"))
+        })?
+    };
+    let release = asked.release().map_err(bad)?;
+    let held = admin.way.holds.list(None).into_iter().find(|held| held.id == id);
+    let before = held.as_ref().is_some_and(|held| held.point == Point::Before);
+    if before && matches!(release, Release::Drop(How::Truncate { .. })) {
+        return Err(bad(format!(
+            "`{id}` is held before its commit: there is no answer to truncate"
+        )));
+    }
+    match admin.way.holds.release(&id, release) {
+        Some(held) => Ok(super::answer(StatusCode::OK, &json!(held))),
+        None => {
+            let text = format!("nothing is held as `{id}`; GET /_holds lists what is");
+            Err(super::error(StatusCode::NOT_FOUND, text))
+        }
+    }
+}
+
+impl Asked {
+    fn release(&self) -> Result<Release, String> {
+        let how = match (&self.then, self.how, self.bytes) {
+            (Then::Answer, None, None) => return Ok(Release::Answer),
+            (Then::Answer, _, _) => return Err("`how` and `bytes` go with `\"then\": \"drop\"`".into()),
+            (Then::Drop, Some(HowName::Truncate), Some(bytes)) => How::Truncate { bytes },
+            (Then::Drop, Some(HowName::Truncate), None) => return Err("truncate needs `bytes`: how much leaves".into()),
+            (Then::Drop, _, Some(_)) => return Err("`bytes` goes with `\"how\": \"truncate\"`".into()),
+            (Then::Drop, None | Some(HowName::Close), None) => How::Close,
+            (Then::Drop, Some(HowName::Reset), None) => How::Reset,
+            (Then::Drop, Some(HowName::Hang), None) => How::Hang,
+        };
+        Ok(Release::Drop(how))
+    }
+}

@@ -1,0 +1,108 @@
+//! What was asked, as the provider understood it and as rules can match it.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::way::Whole;
+use super::{Describe, Identified, Kind, Provider};
+use crate::faults::{Facts, Point, Rules, Step, Verdict};
+use crate::idempotency::Key;
+use crate::ledger::Outcome;
+
+/// Holds one whole request with what its provider made of it; nothing here changes but by `pass`.
+pub(super) struct Asked<P: Provider> {
+    pub(super) provider: Arc<P>,
+    pub(super) whole: Whole<P::Request>,
+    pub(super) identified: Identified<P::Call>,
+    pub(super) scope: Arc<str>,
+}
+
+impl<P: Provider> Asked<P> {
+    /// Returns the key to reserve: none where the request is refused before its key is looked at.
+    pub(super) fn key(&self) -> Option<&Key> {
+        self.identified.key.as_ref().filter(|_| self.identified.early.is_none())
+    }
+
+    /// Returns the outcome of a no: a look-up stays a look-up.
+    pub(super) fn refusal(&self) -> Outcome {
+        match self.whole.operation.kind {
+            Kind::Read => Outcome::Read,
+            Kind::Write => Outcome::Refused,
+        }
+    }
+
+    /// Asks the rules about a whole request before anything is committed.
+    pub(super) fn ask_before(&self, rules: &Rules) -> Option<Verdict> {
+        if self.whole.exempt {
+            return None;
+        }
+        self.facts(Point::Before, None, |facts| {
+            rules.ask(Point::Before, facts, &self.whole.in_request)
+        })
+    }
+
+    /// Asks the rules about a commit that is final and that nobody can see yet.
+    pub(super) fn ask_after(&self, rules: &Rules, outcome: Outcome, from_accepted: bool) -> Option<Verdict> {
+        if self.whole.exempt {
+            return None;
+        }
+        self.facts(Point::After, Some((outcome, from_accepted)), |facts| {
+            rules.ask(Point::After, facts, &self.whole.in_request)
+        })
+    }
+
+    /// Lays the facts out for the rules.
+    pub(super) fn facts<R>(
+        &self,
+        point: Point,
+        settled: Option<(Outcome, bool)>,
+        ask: impl FnOnce(&Facts<'_>) -> R,
+    ) -> R {
+        let request = &self.whole.request;
+        let body: OnceCell<Option<Value>> = OnceCell::new();
+        let json = |pointer: &str| {
+            let body = body.get_or_init(|| request.json()).as_ref()?;
+            body.pointer(pointer).map(text)
+        };
+        let mail_step = match point {
+            Point::Before => Step::Dot,
+            Point::After => Step::Commit,
+        };
+        ask(&Facts {
+            provider: self.provider.about().name,
+            operation: Some(self.whole.operation.name),
+            scope: Some(&self.scope),
+            method: request.method(),
+            path: request.path(),
+            key: self.identified.name.as_deref(),
+            headers: &|name| request.header(name),
+            sender: request.sender(),
+            recipients: request.recipients(),
+            subject: request.subject(),
+            json: &json,
+            outcome: settled.map(|(outcome, _)| outcome),
+            from_accepted: settled.is_some_and(|(_, from_accepted)| from_accepted),
+            step: P::Request::IS_MAIL.then_some(mail_step),
+            content_bytes: 0,
+            content: self.counted_by(),
+        })
+    }
+
+    /// Returns what the `on` of a rule in a request counts by: the key; for a mail, and where there is no key, the content.
+    fn counted_by(&self) -> [u8; 16] {
+        let content = self.identified.correlations.last().map(|c| c.hash);
+        match &self.identified.name {
+            Some(name) if !P::Request::IS_MAIL => super::hash([name.as_bytes()]),
+            _ => content.unwrap_or_default(),
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,381 @@
+//! The way of one attempt: identify, ask before, reserve, commit, ask after, answer. Each step is one room, and nothing goes back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::asked::Asked;
+use super::holds::{Held, Holds};
+use super::line::{Line, Outgoing};
+use super::pause::{Pause, Paused};
+use super::{Conflict, Kind, Operation, Provider, Refusal};
+use crate::faults::{Action, Answer, How, InRequest, Loss, Point, Rules, Verdict};
+use crate::idempotency::{self, Admission, Reservation};
+use crate::ledger::{Content, Fate, Fired, Outcome, Reply, rfc3339};
+use crate::store::{Decision, Stale, Store, Ticket, Tx};
+
+/// Is what every attempt shares; clones share it.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// All state.
+    pub store: Store,
+    /// The fault rules.
+    pub rules: Rules,
+    /// What is held.
+    pub holds: Holds,
+    /// Cancelled when the suite stops.
+    pub stop: CancellationToken,
+    /// All tasks of the suite.
+    pub tasks: TaskTracker,
+    /// How long a hang or a hold lasts at most.
+    pub hang_cap: Duration,
+}
+
+/// Is one whole request, and how rules have met it so far.
+#[derive(Debug)]
+pub struct Whole<R> {
+    /// The request.
+    pub request: R,
+    /// What it asks for.
+    pub operation: &'static Operation,
+    /// Rules that came in it.
+    pub in_request: Vec<InRequest>,
+    /// Whether a `pass` has won already: no rule meets it any more.
+    pub exempt: bool,
+}
+
+/// Carries a whole request out, from its identification to its answer.
+///
+/// Runs in a task of its own: a client's leaving ends nothing but a hold before the commit.
+pub async fn carry_out<P: Provider>(
+    way: Way,
+    provider: Arc<P>,
+    whole: Whole<P::Request>,
+    mut ticket: Ticket,
+    line: Line,
+) {
+    ticket.set_fallback(Outcome::Failed);
+    let identified = provider.identify(&whole.request);
+    ticket.note(|entry| entry.key.clone_from(&identified.name));
+    let scope = ticket.scope().name();
+    let asked = Asked {
+        provider,
+        whole,
+        identified,
+        scope,
+    };
+    Attempt {
+        way,
+        asked,
+        ticket,
+        line,
+        injected: None,
+    }
+    .run()
+    .await;
+}
+
+struct Attempt<P: Provider> {
+    way: Way,
+    asked: Asked<P>,
+    ticket: Ticket,
+    line: Line,
+    /// A refusal that a fault asked for and that the provider keeps under its key.
+    injected: Option<Reply>,
+}
+
+/// Is what one pass through the provider came to.
+struct Settled {
+    reply: Reply,
+    outcome: Outcome,
+    from_accepted: bool,
+}
+
+/// Says how far a pass through the provider goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Until {
+    Reserved,
+    Committed,
+}
+
+impl<P: Provider> Attempt<P> {
+    async fn run(mut self) {
+        let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
+            return self.line.lose(How::Close, self.ticket);
+        };
+        if let Some(verdict) = &verdict {
+            self.ticket.note_fired(fired(verdict));
+        }
+        match verdict.map(|v| v.action) {
+            None | Some(Action::Drop(_) | Action::Error(_)) => self.commit(None).await,
+            Some(Action::Pass) => {
+                self.asked.whole.exempt = true;
+                self.commit(None).await;
+            }
+            Some(Action::Fail(loss)) => self.fail(loss),
+            Some(Action::Refuse(answer)) => self.refuse(&answer).await,
+            Some(Action::Hold) => self.pause_before(Pause::Hold).await,
+            Some(Action::Delay(delay)) => self.pause_before(Pause::Delay(delay)).await,
+        }
+    }
+
+    /// Fails before the commit: the provider never sees the request.
+    fn fail(mut self, loss: Loss) {
+        self.ticket.decide(Outcome::Failed);
+        match loss {
+            Loss::End(how) => self.line.lose(how, self.ticket),
+            Loss::Gateway(answer) => {
+                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                self.answer(reply, None, Fate::Answered);
+            }
+        }
+    }
+
+    /// Refuses in the provider's own words; a status that the provider keeps under a key takes the way of the commit.
+    async fn refuse(mut self, answer: &Answer) {
+        let Asked {
+            provider,
+            whole,
+            identified,
+            ..
+        } = &self.asked;
+        let refusal = Refusal {
+            status: answer.status,
+            code: answer.code.clone(),
+        };
+        let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
+        if identified.key.is_some() && provider.keeps(reply.status) {
+            self.injected = Some(reply);
+            return self.commit(None).await;
+        }
+        self.ticket.decide(self.asked.refusal());
+        self.answer(reply, None, Fate::Answered);
+    }
+
+    /// Reserves the key, if there is one, and waits.
+    async fn pause_before(mut self, pause: Pause) {
+        let mut reservation = None;
+        if let Some(key) = self.asked.key().cloned() {
+            match self.settle(Until::Reserved).await {
+                Ok((Some(settled), verdict)) => return self.after(settled, verdict).await,
+                Ok((None, _)) => reservation = Some(Reservation::guard(&self.ticket, &key)),
+                Err(Stale) => return self.line.lose(How::Close, self.ticket),
+            }
+        }
+        match self.pause(pause, Point::Before).await {
+            Paused::GoOn => self.commit(reservation).await,
+            Paused::Drop(how) => {
+                self.ticket.decide(Outcome::Failed);
+                drop(reservation);
+                self.line.lose(how, self.ticket);
+            }
+            Paused::Left => {
+                self.ticket.decide(Outcome::Incomplete);
+                drop(reservation);
+                self.line.lose(How::Close, self.ticket);
+            }
+            Paused::Over => self.line.lose(How::Close, self.ticket),
+        }
+    }
+
+    async fn commit(mut self, reservation: Option<Reservation>) {
+        let settled = self.settle(Until::Committed).await;
+        drop(reservation);
+        match settled {
+            Ok((Some(settled), verdict)) => self.after(settled, verdict).await,
+            Ok((None, _)) | Err(Stale) => self.line.lose(How::Close, self.ticket),
+        }
+    }
+
+    /// Passes through the provider in one transact: the key, the objects, the saved answer, the count, and the rules' word on it.
+    async fn settle(&mut self, until: Until) -> Result<(Option<Settled>, Option<Verdict>), Stale> {
+        let id = self.ticket.id();
+        let (asked, injected, rules) = (&self.asked, self.injected.as_ref(), &self.way.rules);
+        let settled = self.ticket.transact(
+            |tx| pass_through(tx, asked, injected, until, id),
+            |settled, _| {
+                let Some(settled) = settled else {
+                    return (None, None);
+                };
+                let outcome = settled.outcome;
+                let verdict = asked.ask_after(rules, outcome, settled.from_accepted);
+                let correlations = asked.identified.correlations.clone();
+                (Some(Decision { outcome, correlations }), verdict)
+            },
+        );
+        settled.await
+    }
+
+    /// Does what the rules said after the commit, then answers.
+    async fn after(self, settled: Settled, verdict: Option<Verdict>) {
+        let reply = settled.reply;
+        let answered = self.ticket.ledger().record(&reply);
+        self.ticket.note(|entry| {
+            entry.answer = Some(answered);
+            entry.fired.extend(verdict.as_ref().map(fired));
+        });
+        if !reply.delay.is_zero() {
+            match self.pause(Pause::Delay(reply.delay), Point::After).await {
+                Paused::GoOn => {}
+                _ => return self.line.lose(How::Close, self.ticket),
+            }
+        }
+        let pause = match verdict.map(|v| v.action) {
+            Some(Action::Drop(how)) => return self.drop_answer(reply, how),
+            Some(Action::Error(answer)) => {
+                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                return self.send(reply, None, Fate::Withheld);
+            }
+            Some(Action::Hold) => Pause::Hold,
+            Some(Action::Delay(delay)) => Pause::Delay(delay),
+            None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_)) => {
+                return self.send(reply, None, Fate::Answered);
+            }
+        };
+        match self.pause(pause, Point::After).await {
+            Paused::GoOn => self.send(reply, None, Fate::Answered),
+            Paused::Drop(how) => self.drop_answer(reply, how),
+            Paused::Left | Paused::Over => self.line.lose(How::Close, self.ticket),
+        }
+    }
+
+    fn drop_answer(self, reply: Reply, how: How) {
+        match how {
+            How::Truncate { bytes } => self.send(reply, Some(bytes), Fate::Answered),
+            how => self.line.lose(how, self.ticket),
+        }
+    }
+
+    /// Records a reply that did not come through the provider, and sends it.
+    fn answer(self, reply: Reply, cut: Option<u64>, whole: Fate) {
+        let answered = self.ticket.ledger().record(&reply);
+        self.ticket.note(|entry| entry.answer = Some(answered));
+        self.send(reply, cut, whole);
+    }
+
+    fn send(self, reply: Reply, cut: Option<u64>, whole: Fate) {
+        self.line.answer(Outgoing::new(reply, cut, whole, self.ticket));
+    }
+
+    async fn pause(&self, pause: Pause, point: Point) -> Paused {
+        let rule = self
+            .ticket
+            .ledger()
+            .entry(self.ticket.id())
+            .and_then(|e| e.fired.last().map(|f| Arc::clone(&f.rule)));
+        let held = Held {
+            id: String::new(),
+            scope: Some(Arc::clone(&self.asked.scope)),
+            provider: self.asked.provider.about().name.into(),
+            operation: Some(self.asked.whole.operation.name.into()),
+            attempt: Some(self.ticket.id()),
+            key: self.asked.identified.name.clone(),
+            point,
+            rule: rule.unwrap_or_else(|| "".into()),
+            since: rfc3339(Some(time::OffsetDateTime::now_utc())),
+        };
+        self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
+    }
+}
+
+/// Runs inside the transact: looks the key up, lets the provider handle the call, keeps the answer under the key.
+/// Returns nothing when the key was reserved and that is as far as it should go.
+fn pass_through<P: Provider>(
+    tx: &mut Tx<'_>,
+    asked: &Asked<P>,
+    injected: Option<&Reply>,
+    until: Until,
+    attempt: u64,
+) -> Option<Settled> {
+    let Asked {
+        provider,
+        whole,
+        identified,
+        ..
+    } = asked;
+    let (request, call) = (&whole.request, &identified.call);
+    if let Some(early) = &identified.early {
+        return Some(Settled::refused(asked, early.clone()));
+    }
+    let Some(key) = &identified.key else {
+        let reply = provider.handle(tx, request, call);
+        return Some(Settled::executed(asked, tx, reply));
+    };
+    match idempotency::admit(tx, key, attempt) {
+        Admission::Replay(record) => {
+            return Some(Settled {
+                reply: provider.replay(request, call, &record),
+                outcome: Outcome::Replayed,
+                from_accepted: record.accepted,
+            });
+        }
+        Admission::InFlight => {
+            let reply = provider.conflict(request, call, &Conflict::InFlight);
+            return Some(Settled::refused(asked, reply));
+        }
+        Admission::Mismatch(record) => {
+            let reply = provider.conflict(request, call, &Conflict::Mismatch(record.as_deref()));
+            return Some(Settled::refused(asked, reply));
+        }
+        Admission::Fresh => {}
+    }
+    if until == Until::Reserved {
+        idempotency::reserve(tx, key, attempt);
+        return None;
+    }
+    let reply = injected.cloned().unwrap_or_else(|| provider.handle(tx, request, call));
+    if provider.keeps(reply.status) {
+        idempotency::record(tx, key, &reply, provider.reference(call));
+    }
+    idempotency::give_up(tx, key, attempt);
+    Some(Settled::executed(asked, tx, reply))
+}
+
+impl Settled {
+    fn refused<P: Provider>(asked: &Asked<P>, reply: Reply) -> Self {
+        Self {
+            reply,
+            outcome: asked.refusal(),
+            from_accepted: false,
+        }
+    }
+
+    fn executed<P: Provider>(asked: &Asked<P>, tx: &Tx<'_>, reply: Reply) -> Self {
+        let outcome = match asked.whole.operation.kind {
+            Kind::Read => Outcome::Read,
+            Kind::Write if tx.has_effects() => Outcome::Accepted,
+            Kind::Write => Outcome::Refused,
+        };
+        Self {
+            reply,
+            outcome,
+            from_accepted: false,
+        }
+    }
+}
+
+/// Puts what a rule says about an answer over what the provider would have said.
+fn overridden(mut reply: Reply, answer: &Answer) -> Reply {
+    reply.extra.extend(answer.headers.iter().cloned());
+    if let Some(body) = &answer.body {
+        reply.content = Content::Bytes(body.clone().into());
+    }
+    reply
+}
+
+/// Notes a verdict for the ledger.
+#[must_use]
+pub fn fired(verdict: &Verdict) -> Fired {
+    let how = match &verdict.action {
+        Action::Fail(Loss::End(how)) | Action::Drop(how) => Some(how.as_str()),
+        Action::Fail(Loss::Gateway(_)) | Action::Error(_) => Some("status"),
+        _ => None,
+    };
+    Fired {
+        rule: Arc::clone(&verdict.rule),
+        mode: verdict.mode.as_str(),
+        how,
+    }
+}

@@ -1,0 +1,200 @@
+//! `ackdrop holds`: attempts that a hold stopped.
+
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+use http::Method;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::client::Remote;
+use super::faults::segment;
+use super::table::{aligned, words};
+use super::target::Target;
+use super::{Answer, Console, Failure};
+use crate::config::duration;
+
+/// How often the suite is asked while waiting.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Lists and releases attempts that a hold stopped; lists them without a subcommand.
+#[derive(Debug, clap::Args)]
+pub struct Holds {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List what is held
+    List,
+    /// Let one go
+    Release {
+        /// The hold's id, as the list shows it
+        id: String,
+        /// What its client gets
+        #[arg(long, value_name = "WHAT", default_value = "answer")]
+        then: Then,
+        /// How a drop ends the connection: close, reset, hang or truncate
+        #[arg(long, value_name = "HOW")]
+        how: Option<String>,
+    },
+    /// Wait until something is held, and list it: exit code 0, or 1 if the time runs out
+    Wait {
+        /// How long to wait
+        #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+        timeout: Duration,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Then {
+    /// The answer
+    Answer,
+    /// Nothing: the connection ends
+    Drop,
+}
+
+impl Holds {
+    pub(super) async fn run(self, console: &mut Console<'_>) -> Result<Answer, Failure> {
+        let remote = self.target.remote(console.env)?;
+        match self.action.unwrap_or(Action::List) {
+            Action::List => {
+                let (body, answer) = remote.json(Method::GET, "/_holds", None).await?;
+                show(&remote, &body, &answer, console)
+            }
+            Action::Release { id, then, how } => release(&remote, &id, then, how, console).await,
+            Action::Wait { timeout } => wait(&remote, timeout, console).await,
+        }
+    }
+}
+
+async fn release(
+    remote: &Remote,
+    id: &str,
+    then: Then,
+    how: Option<String>,
+    console: &mut Console<'_>,
+) -> Result<Answer, Failure> {
+    let body = match (then, how) {
+        (Then::Answer, None) => json!({"then": "answer"}),
+        (Then::Drop, None) => json!({"then": "drop"}),
+        (Then::Drop, Some(how)) => json!({"then": "drop", "how": how}),
+        (Then::Answer, Some(_)) => {
+            return Err(Failure::Usage(
+                "--how says how to drop: give --then drop with it".to_owned(),
+            ));
+        }
+    };
+    let path = format!("/_holds/{}/release", segment(id));
+    let answer = remote.call(Method::POST, &path, Some(&body)).await?;
+    if remote.json {
+        console.out.write_all(&answer)?;
+        writeln!(console.out)?;
+    } else {
+        writeln!(console.out, "released {id}")?;
+    }
+    Ok(Answer::Yes)
+}
+
+async fn wait(remote: &Remote, timeout: Duration, console: &mut Console<'_>) -> Result<Answer, Failure> {
+    let end = Instant::now() + timeout;
+    loop {
+        let (body, answer) = remote.json(Method::GET, "/_holds", None).await?;
+        let held = holds(remote, &answer)?;
+        if !held.is_empty() {
+            return show(remote, &body, &answer, console);
+        }
+        if Instant::now() >= end {
+            show(remote, &body, &answer, console)?;
+            return Ok(Answer::No);
+        }
+        sleep(EVERY).await;
+    }
+}
+
+fn holds<'a>(remote: &Remote, answer: &'a Value) -> Result<&'a Vec<Value>, Failure> {
+    let holds = answer.get("holds").and_then(Value::as_array);
+    holds.ok_or_else(|| remote.strange("no `holds` in it".to_owned()))
+}
+
+fn show(remote: &Remote, body: &[u8], answer: &Value, console: &mut Console<'_>) -> Result<Answer, Failure> {
+    let holds = holds(remote, answer)?;
+    if remote.json {
+        console.out.write_all(body)?;
+        writeln!(console.out)?;
+    } else if holds.is_empty() {
+        writeln!(console.out, "Nothing is held.")?;
+    } else {
+        let columns = ["id", "scope", "provider", "operation", "key", "point", "since"];
+        let head = columns.map(str::to_owned).to_vec();
+        let rows = holds
+            .iter()
+            .map(|hold| columns.map(|column| words(&hold[column])).to_vec());
+        let rows: Vec<Vec<String>> = [head].into_iter().chain(rows).collect();
+        console
+            .out
+            .write_all(aligned(&rows, &[0, 1, 2, 3, 4, 5, 6]).as_bytes())?;
+    }
+    Ok(Answer::Yes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Answer, Failure};
+    use crate::cli::testing::Stub;
+
+    fn held() -> Value {
+        json!({"holds": [{"id": "h1", "scope": "default", "provider": "stripe", "operation": "charges.create", "key": "order-17", "point": "after", "since": "2026-01-01T00:00:00Z"}]})
+    }
+
+    #[tokio::test]
+    async fn the_list_names_what_is_held() {
+        let (_, text) = Stub::answering(200, held()).await.run(&["holds"]).await;
+        insta::assert_snapshot!(text, @r"
+    id  scope    provider  operation       key       point  since
+    h1  default  stripe    charges.create  order-17  after  2026-01-01T00:00:00Z
+    ");
+        let (_, text) = Stub::answering(200, json!({"holds": []}))
+            .await
+            .run(&["holds", "list"])
+            .await;
+        assert_eq!(text, "Nothing is held.\n");
+    }
+
+    #[tokio::test]
+    async fn a_release_says_what_the_client_gets() {
+        let stub = Stub::answering(200, json!({})).await;
+        assert_eq!(stub.run(&["holds", "release", "h1"]).await.1, "released h1\n");
+        stub.run(&["holds", "release", "h1", "--then", "drop", "--how", "reset"])
+            .await
+            .0
+            .unwrap();
+        let wrong = stub.run(&["holds", "release", "h1", "--how", "reset"]).await.0;
+        assert!(matches!(wrong, Err(Failure::Usage(_))));
+        assert_eq!(
+            stub.seen(),
+            [
+                r#"POST /_holds/h1/release - {"then":"answer"}"#,
+                r#"POST /_holds/h1/release - {"how":"reset","then":"drop"}"#,
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn waiting_ends_with_the_first_hold_or_with_the_time() {
+        let nothing = json!({"holds": []}).to_string();
+        let stub = Stub::answering_each(vec![(200, nothing.clone()), (200, held().to_string())]).await;
+        let (ended, text) = stub.run(&["holds", "wait"]).await;
+        assert!(ended.unwrap() == Answer::Yes && text.contains("h1") && stub.seen().len() == 2);
+        let stub = Stub::answering_text(200, &nothing).await;
+        assert_eq!(
+            stub.run(&["holds", "wait", "--timeout", "1ms"]).await.0.unwrap(),
+            Answer::No
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! What there is to name in a rule: providers and their operations.
+
+use super::wildcard::Pattern;
+
+/// Lists the providers that a rule may name. Handed in by whoever knows them.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    providers: Vec<Known>,
+}
+
+/// Describes one provider, or one relay.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its name in rules and counts.
+    pub name: String,
+    /// What its clients speak.
+    pub protocol: Protocol,
+    /// Its operations.
+    pub operations: Vec<String>,
+    /// The scope that a relay is bound to, known before a client says anything.
+    pub fixed_scope: Option<String>,
+}
+
+/// Names what a provider's clients speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP or HTTPS.
+    Http,
+    /// SMTP or SMTPS.
+    Smtp,
+}
+
+/// Says which protocols an attempt that a rule matches may come by, as far as its fields tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reach {
+    pub(super) http: bool,
+    pub(super) smtp: bool,
+    pub(super) fixed_scope: bool,
+}
+
+impl Reach {
+    pub(super) const HTTP: Self = Self {
+        http: true,
+        smtp: false,
+        fixed_scope: false,
+    };
+    pub(super) const SMTP: Self = Self {
+        http: false,
+        smtp: true,
+        fixed_scope: false,
+    };
+    pub(super) const ANY: Self = Self {
+        http: true,
+        smtp: true,
+        fixed_scope: false,
+    };
+}
+
+impl Catalog {
+    /// Makes a catalog of these.
+    #[must_use]
+    pub fn new(providers: Vec<Known>) -> Self {
+        Self { providers }
+    }
+
+    pub(super) fn provider_names(&self) -> Vec<&str> {
+        self.providers.iter().map(|known| known.name.as_str()).collect()
+    }
+
+    /// Returns the providers that the pattern names; all of them without one.
+    pub(super) fn named(&self, provider: Option<&Pattern>) -> Vec<&Known> {
+        self.providers
+            .iter()
+            .filter(|known| provider.is_none_or(|pattern| pattern.matches(&known.name)))
+            .collect()
+    }
+}
+
+impl Known {
+    pub(super) fn has_operation(&self, pattern: &Pattern) -> bool {
+        self.operations.iter().any(|operation| pattern.matches(operation))
+    }
+}
+
+/// Says which protocols these providers speak.
+pub(super) fn reach(providers: &[&Known]) -> Reach {
+    let speaks = |protocol| providers.iter().any(|known| known.protocol == protocol);
+    Reach {
+        http: speaks(Protocol::Http),
+        smtp: speaks(Protocol::Smtp),
+        fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),
+    }
+}
+
+/// Finds the word nearest to a misspelt one, if any is near.
+pub(super) fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 64;
+    if word.chars().count() > LONGEST {
+        return None;
+    }
+    words
+        .into_iter()
+        .map(|candidate| (distance(word, candidate), candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).max(2))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Counts the insertions, deletions and substitutions between two words.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_levenshtein() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+        assert_eq!(distance("flaw", "lawn"), 2);
+    }
+
+    #[test]
+    fn the_nearest_word_is_found_only_when_near() {
+        let words = ["stripe", "orders", "smtp", "webhook"];
+        assert_eq!(nearest("strype", words), Some("stripe"));
+        assert_eq!(nearest("order", words), Some("orders"));
+        assert_eq!(nearest("postgresql", words), None);
+        assert_eq!(nearest(&"s".repeat(100_000), words), None);
+    }
+}

@@ -1,0 +1,291 @@
+//! Checks what the fields of a rule are together, and makes the rule of them.
+
+use super::catalog::{self, Catalog, Reach};
+use super::condition::{Condition, Field, Wanted};
+use super::occasion::On;
+use super::parse::{Draft, HowName};
+use super::problem::Problem;
+use super::reader::{Reader, with_suggestion};
+use super::rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step};
+use super::word::Word;
+use crate::ledger::Outcome;
+
+/// Fields that only mail has, and fields that only HTTP has.
+const OF_MAIL: [&str; 4] = ["sender", "recipient", "subject", "step"];
+const OF_HTTP: [&str; 3] = ["method", "path", "json"];
+/// Outcomes that an attempt can have when rules are asked after the commit.
+const OUTCOMES: [Outcome; 5] = [
+    Outcome::Accepted,
+    Outcome::Replayed,
+    Outcome::Refused,
+    Outcome::Read,
+    Outcome::Unknown,
+];
+
+/// Checks provider and operation against what there is, and tells by which protocols a match may come.
+pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -> Reach {
+    let provider = draft.pattern(&Field::Provider);
+    let mut known = catalog.named(provider);
+    if let Some(provider) = provider
+        && known.is_empty()
+    {
+        let names = catalog.provider_names();
+        let why = with_suggestion("unknown provider", provider.as_str(), names.iter().copied());
+        reader.report_allowing("provider", why, names);
+        return Reach::ANY;
+    }
+    if let Some(operation) = draft.pattern(&Field::Operation) {
+        let mut all: Vec<&str> = known
+            .iter()
+            .flat_map(|known| known.operations.iter().map(String::as_str))
+            .collect();
+        known.retain(|known| known.has_operation(operation));
+        if known.is_empty() {
+            all.sort_unstable();
+            all.dedup();
+            let what = match provider {
+                Some(provider) => format!("provider {:?} has no such operation", provider.as_str()),
+                None => "no provider has such an operation".to_owned(),
+            };
+            let why = with_suggestion(&what, operation.as_str(), all.iter().copied());
+            reader.report_allowing("operation", why, all);
+            return Reach::ANY;
+        }
+    }
+    catalog::reach(&known)
+}
+
+/// Checks the draft and makes the rule.
+pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Result<RuleSpec, Vec<Problem>> {
+    let reach = check_protocol(&mut reader, reach);
+    check_status(&mut reader, &draft, reach);
+    let point = draft.mode.map(|mode| {
+        check_fields_of_mode(&mut reader, &draft, mode);
+        let point = point_of(mode, &draft);
+        check_step(&mut reader, &draft, mode, point, reach);
+        check_outcome(&mut reader, &draft, point);
+        (mode, point)
+    });
+    let problems = reader.into_problems();
+    match point {
+        Some((mode, point)) if problems.is_empty() => Ok(build(draft, mode, point)),
+        _ => Err(problems),
+    }
+}
+
+/// Refuses fields that no match can have, and narrows the reach by those that only one protocol has.
+fn check_protocol(reader: &mut Reader<'_>, reach: Reach) -> Reach {
+    for field in OF_MAIL {
+        if reader.has(field) && !reach.smtp {
+            reader.report(field, "belongs to SMTP, and what this rule names speaks HTTP");
+        }
+    }
+    for field in OF_HTTP {
+        if reader.has(field) && !reach.http {
+            reader.report(field, "belongs to HTTP, and what this rule names speaks SMTP");
+        }
+    }
+    let of_mail = OF_MAIL.into_iter().find(|field| reader.has(field));
+    let of_http = OF_HTTP.into_iter().find(|field| reader.has(field));
+    if let (Some(mail), Some(http), true, true) = (of_mail, of_http, reach.http, reach.smtp) {
+        reader.report(http, format!("belongs to HTTP and {mail} to SMTP: no attempt has both"));
+    }
+    let narrowed = Reach {
+        http: reach.http && of_mail.is_none(),
+        smtp: reach.smtp && of_http.is_none(),
+        ..reach
+    };
+    if reader.has("headers") && narrowed.smtp && !narrowed.http {
+        reader.report("headers", "an SMTP reply has no header fields");
+    }
+    narrowed
+}
+
+fn check_status(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) {
+    let Some(status) = draft.status else { return };
+    if reach.smtp && !(400..=599).contains(&status) {
+        if reach.http && (200..=599).contains(&status) {
+            let why = "is no SMTP error reply (400 to 599): name a provider that speaks HTTP";
+            reader.report("status", why);
+        } else {
+            reader.report("status", "must be 400 to 599");
+        }
+    } else if !(200..=599).contains(&status) {
+        // A 1xx head ends no exchange: the client would wait for ever for the real one.
+        reader.report("status", "must be 200 to 599");
+    }
+}
+
+/// Lists the modes that a field goes with, if not all.
+fn modes_of(field: &str) -> &'static [Mode] {
+    use Mode::{Delay, DropAfterCommit, ErrorAfterCommit, FailBeforeCommit, Refuse};
+    match field {
+        "how" => &[FailBeforeCommit, DropAfterCommit],
+        "status" | "headers" | "body" => &[FailBeforeCommit, ErrorAfterCommit, Refuse],
+        "code" => &[ErrorAfterCommit, Refuse],
+        "delay" | "at" => &[Delay],
+        _ => Mode::ALL,
+    }
+}
+
+fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
+    for field in ["how", "status", "code", "headers", "body", "delay", "at"] {
+        let modes = modes_of(field);
+        if reader.has(field) && !modes.contains(&mode) {
+            let modes = modes.iter().map(|mode| format!("{field} with mode {mode}"));
+            reader.report_allowing(field, format!("does not go with mode {mode}"), modes);
+        }
+    }
+    match mode {
+        Mode::Delay if !reader.has("delay") => {
+            reader.report_allowing("delay", "is missing", super::duration::EXAMPLES);
+        }
+        Mode::FailBeforeCommit => check_loss(reader, draft),
+        _ => {}
+    }
+    check_bytes(reader, draft, mode);
+}
+
+fn check_loss(reader: &mut Reader<'_>, draft: &Draft) {
+    if draft.how == Some(HowName::Truncate) {
+        let why = "truncate needs an answer, and before the commit there is none";
+        reader.report_allowing("how", why, ["close", "reset", "hang"]);
+    }
+    if reader.has("how") && reader.has("status") {
+        reader.report("status", "goes without how: a gateway's answer, or none");
+    }
+    for field in ["headers", "body"] {
+        if reader.has(field) && !reader.has("status") {
+            reader.report(field, "goes with status: without one there is no answer");
+        }
+    }
+}
+
+fn check_bytes(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
+    let truncates = mode == Mode::DropAfterCommit && draft.how == Some(HowName::Truncate);
+    let in_data = draft.step == Some(Step::MidData);
+    match (reader.has("bytes"), truncates, in_data) {
+        (false, true, _) => {
+            reader.report("bytes", "is missing: how much of the answer truncate lets through");
+        }
+        (true, false, false) => {
+            let allowed = ["with how truncate", "with step mid-data"];
+            reader.report_allowing("bytes", "has nothing to count here", allowed);
+        }
+        (true, false, true) if draft.bytes == Some(0) => {
+            reader.report(
+                "bytes",
+                "must be at least 1 for mid-data; before any content is step data",
+            );
+        }
+        _ => {}
+    }
+}
+
+fn point_of(mode: Mode, draft: &Draft) -> Point {
+    match mode {
+        Mode::FailBeforeCommit | Mode::HoldBeforeCommit | Mode::Refuse => Point::Before,
+        Mode::DropAfterCommit | Mode::ErrorAfterCommit | Mode::HoldAfterCommit => Point::After,
+        Mode::Delay => draft.at.or_else(|| draft.step.map(Step::point)).unwrap_or(Point::After),
+        Mode::Pass if draft.outcome.is_some() => Point::After,
+        Mode::Pass => draft.step.map_or(Point::Before, Step::point),
+    }
+}
+
+fn check_outcome(reader: &mut Reader<'_>, draft: &Draft, point: Point) {
+    let Some(outcome) = draft.outcome else { return };
+    if point == Point::Before {
+        reader.report(
+            "outcome",
+            "is known only after the commit, and this rule acts before it",
+        );
+    } else if !OUTCOMES.contains(&outcome) {
+        let why = "never reaches a commit, so no rule is asked after it";
+        reader.report_allowing("outcome", why, OUTCOMES.map(Outcome::as_str));
+    }
+}
+
+fn check_step(reader: &mut Reader<'_>, draft: &Draft, mode: Mode, point: Point, reach: Reach) {
+    let Some(step) = draft.step else { return };
+    if step.point() != point {
+        let steps = Step::ALL.iter().filter(|step| step.point() == point);
+        let why = format!("step {step} does not go with mode {mode}, which acts {point} the commit");
+        reader.report_allowing("step", why, steps);
+    }
+    for field in unknown_at(step, reach) {
+        if reader.has(field) {
+            reader.report(field, format!("is not yet known at step {step}"));
+        }
+    }
+}
+
+/// Lists the conditions of mail that are not yet known at a step.
+fn unknown_at(step: Step, reach: Reach) -> &'static [&'static str] {
+    const AT_CONNECT: [&str; 7] = ["scope", "operation", "key", "header", "sender", "recipient", "subject"];
+    match step {
+        Step::Connect | Step::Greeting | Step::Ehlo if reach.fixed_scope => &AT_CONNECT[1..],
+        Step::Connect | Step::Greeting | Step::Ehlo => &AT_CONNECT,
+        Step::Auth | Step::Quit => &AT_CONNECT[1..],
+        Step::Mail => &["key", "header", "recipient", "subject"],
+        Step::Rcpt | Step::Data | Step::MidData => &["key", "header", "subject"],
+        Step::Dot | Step::Commit => &[],
+    }
+}
+
+fn build(draft: Draft, mode: Mode, point: Point) -> RuleSpec {
+    let owner = draft
+        .pattern(&Field::Scope)
+        .and_then(|scope| scope.literal().map(str::to_owned));
+    let mark = match draft.step {
+        Some(Step::MidData) => draft.bytes.unwrap_or(1),
+        _ => 0,
+    };
+    let action = action(&draft, mode);
+    let mut conditions = draft.conditions;
+    if point == Point::After {
+        conditions.push(Condition {
+            field: Field::Outcome,
+            wanted: draft.outcome.map_or(Wanted::Committed, Wanted::Outcome),
+        });
+    }
+    conditions.sort_by(|a, b| a.field.cmp(&b.field));
+    RuleSpec {
+        given: draft.given,
+        conditions,
+        owner,
+        mode,
+        action,
+        point,
+        step: draft.step,
+        mark,
+        on: draft.on.unwrap_or(On::Always),
+        expires_in: draft.expires_in,
+    }
+}
+
+fn action(draft: &Draft, mode: Mode) -> Action {
+    let how = match draft.how {
+        None | Some(HowName::Close) => How::Close,
+        Some(HowName::Reset) => How::Reset,
+        Some(HowName::Hang) => How::Hang,
+        Some(HowName::Truncate) => How::Truncate {
+            bytes: draft.bytes.unwrap_or(0),
+        },
+    };
+    let answer = || Answer {
+        status: draft.status.and_then(|status| u16::try_from(status).ok()),
+        code: draft.code.clone(),
+        headers: draft.headers.clone(),
+        body: draft.body.clone(),
+    };
+    match mode {
+        Mode::Pass => Action::Pass,
+        Mode::FailBeforeCommit if draft.status.is_some() => Action::Fail(Loss::Gateway(answer())),
+        Mode::FailBeforeCommit => Action::Fail(Loss::End(how)),
+        Mode::DropAfterCommit => Action::Drop(how),
+        Mode::ErrorAfterCommit => Action::Error(answer()),
+        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold,
+        Mode::Delay => Action::Delay(draft.delay.unwrap_or_default()),
+        Mode::Refuse => Action::Refuse(answer()),
+    }
+}

@@ -1,0 +1,218 @@
+//! The words of a rule, and of the verdict it gives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::condition::Condition;
+use super::facts::Facts;
+use super::occasion::On;
+use super::word::words;
+
+/// Holds one rule that was read and found right. Made by [`parse_json`](super::parse_json).
+#[derive(Clone, Debug)]
+pub struct RuleSpec {
+    /// The rule as given, its mode under its canonical name.
+    pub(super) given: Map<String, Value>,
+    /// Cheapest first; all of them must hold.
+    pub(super) conditions: Vec<Condition>,
+    /// The one scope it is bound to. A pattern over scopes, like no scope at all, belongs to none.
+    pub(super) owner: Option<String>,
+    pub(super) mode: Mode,
+    pub(super) action: Action,
+    pub(super) point: Point,
+    pub(super) step: Option<Step>,
+    /// How many bytes of content bring on a `mid-data` rule.
+    pub(super) mark: u64,
+    pub(super) on: On,
+    pub(super) expires_in: Option<Duration>,
+}
+
+impl RuleSpec {
+    /// Tells whether the rule is asked at this point and step at all.
+    ///
+    /// A rule without a step stands where its mode acts: for mail that is the dot, or the commit.
+    pub(super) fn is_asked(&self, point: Point, facts: &Facts<'_>) -> bool {
+        if self.point != point {
+            return false;
+        }
+        match (self.step, facts.step) {
+            (Some(Step::MidData), Some(Step::MidData)) => self.mark == facts.content_bytes,
+            (Some(own), at) => at == Some(own),
+            (None, None) => true,
+            (None, Some(at)) => at == point.mail_step(),
+        }
+    }
+}
+
+words! {
+    /// Names what a rule does.
+    pub enum Mode {
+        /// Lets the attempt through, past every other rule.
+        Pass = "pass",
+        /// Loses the request before the provider sees it.
+        FailBeforeCommit = "fail-before-commit",
+        /// Loses the answer after the provider committed.
+        DropAfterCommit = "drop-after-commit",
+        /// Answers with an error after the provider committed.
+        ErrorAfterCommit = "error-after-commit",
+        /// Holds the attempt before the commit until it is released.
+        HoldBeforeCommit = "hold-before-commit",
+        /// Holds the answer after the commit until it is released.
+        HoldAfterCommit = "hold-after-commit",
+        /// Is late, before or after the commit.
+        Delay = "delay",
+        /// Gives the provider's own refusal.
+        Refuse = "refuse",
+    }
+}
+
+words! {
+    /// Names when rules are asked.
+    pub enum Point {
+        /// At arrival, before anything is committed.
+        Before = "before",
+        /// Once, with the final commit, the outcome among the facts.
+        After = "after",
+    }
+}
+
+words! {
+    /// Names a step of an SMTP session, in the order in which they come.
+    pub enum Step {
+        /// The connection was accepted.
+        Connect = "connect",
+        /// The greeting is about to be sent.
+        Greeting = "greeting",
+        /// The first EHLO or HELO of the session.
+        Ehlo = "ehlo",
+        /// The first AUTH of the session.
+        Auth = "auth",
+        /// QUIT.
+        Quit = "quit",
+        /// A MAIL line: an attempt begins.
+        Mail = "mail",
+        /// A RCPT line.
+        Rcpt = "rcpt",
+        /// The DATA command.
+        Data = "data",
+        /// Some of the content arrived.
+        MidData = "mid-data",
+        /// All of the content arrived, nothing is committed.
+        Dot = "dot",
+        /// The mail is stored.
+        Commit = "commit",
+    }
+}
+
+impl Point {
+    /// Returns the step at which a rule that names none meets a mail.
+    pub(super) fn mail_step(self) -> Step {
+        match self {
+            Self::Before => Step::Dot,
+            Self::After => Step::Commit,
+        }
+    }
+}
+
+impl Step {
+    /// Tells whether the step belongs to the session and not to an attempt.
+    ///
+    /// `on` counts sessions there, so each such step is to be asked at most once a session.
+    #[must_use]
+    pub fn is_session(self) -> bool {
+        self <= Self::Quit
+    }
+
+    /// Returns the point at which rules for this step are asked.
+    #[must_use]
+    pub fn point(self) -> Point {
+        if self == Self::Commit {
+            Point::After
+        } else {
+            Point::Before
+        }
+    }
+}
+
+/// Says what is done with one attempt, and which rule said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The rule's id: `f1`, or `header`, `mail-header`, `recipient` for a rule that came in the request.
+    pub rule: Arc<str>,
+    /// The rule's mode.
+    pub mode: Mode,
+    /// What to do.
+    pub action: Action,
+}
+
+/// Says what to do with one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing, here and at every later point and step of this attempt: rules are not to be asked for it again.
+    Pass,
+    /// Lose the request; nothing is committed and nothing saved under a key.
+    Fail(Loss),
+    /// Answer with the provider's own refusal; saved under a key where the provider would.
+    Refuse(Answer),
+    /// Hold until released.
+    Hold,
+    /// Be late.
+    Delay(Duration),
+    /// Lose the answer; the effect stays.
+    Drop(How),
+    /// Answer with an error; the effect stays.
+    Error(Answer),
+}
+
+/// Says how a request is lost before the commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The connection ends; never by [`How::Truncate`], for there is no answer.
+    End(How),
+    /// A gateway answers in the provider's place.
+    Gateway(Answer),
+}
+
+/// Says how an answer is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// An orderly end: FIN.
+    Close,
+    /// RST.
+    Reset,
+    /// Silence until the client leaves.
+    Hang,
+    /// The first bytes of the answer, then FIN.
+    Truncate {
+        /// How many bytes of the plaintext answer are sent.
+        bytes: u64,
+    },
+}
+
+/// Says what an injected answer contains; what is absent the provider fills in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The HTTP status or SMTP reply code.
+    pub status: Option<u16>,
+    /// The provider's error code.
+    pub code: Option<String>,
+    /// Header fields to set, their names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body, or the text of an SMTP reply.
+    pub body: Option<String>,
+}
+
+impl How {
+    /// Returns the word users see.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Close => "close",
+            Self::Reset => "reset",
+            Self::Hang => "hang",
+            Self::Truncate { .. } => "truncate",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Bodies in both directions.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+
+use crate::attempt::Budget;
+use crate::server::wire::Gauge;
+
+/// Says why a body did not become whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// It is larger than bodies may be.
+    TooLarge,
+    /// Too many bytes are arriving at once.
+    NoRoom,
+    /// It came too slowly.
+    Idle,
+    /// The client left, or broke its framing.
+    Cut,
+}
+
+/// Reads a whole body within its limits.
+///
+/// # Errors
+///
+/// Fails as [`Broken`] says; what was read is forgotten.
+pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, idle: Duration) -> Result<Bytes, Broken> {
+    if incoming.size_hint().lower() > limit {
+        return Err(Broken::TooLarge);
+    }
+    let mut share = budget.share();
+    let mut whole = BytesMut::new();
+    loop {
+        let frame = match tokio::time::timeout(idle, incoming.frame()).await {
+            Err(_) => return Err(Broken::Idle),
+            Ok(Some(Err(_))) => return Err(Broken::Cut),
+            Ok(None) => return Ok(whole.freeze()),
+            Ok(Some(Ok(frame))) => frame,
+        };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if (whole.len() + data.len()) as u64 > limit {
+            return Err(Broken::TooLarge);
+        }
+        if !share.take(data.len() as u64) {
+            return Err(Broken::NoRoom);
+        }
+        whole.extend_from_slice(&data);
+    }
+}
+
+/// Is the body of any answer.
+#[derive(Debug)]
+pub(crate) enum Outbound {
+    /// A provider's, measured.
+    Measured {
+        /// What is left of it.
+        bytes: Option<Bytes>,
+        /// What is told of its end.
+        gauge: Gauge,
+    },
+    /// The suite's own.
+    Own(axum::body::Body),
+}
+
+impl Body for Outbound {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.get_mut() {
+            Self::Own(body) => Pin::new(body).poll_frame(cx),
+            Self::Measured { bytes, gauge } => match bytes.take() {
+                Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                None => {
+                    gauge.body_over();
+                    Poll::Ready(None)
+                }
+            },
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(body) => body.is_end_stream(),
+            Self::Measured { bytes, .. } => bytes.is_none(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(body) => body.size_hint(),
+            Self::Measured { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+        }
+    }
+}
+
+impl Drop for Outbound {
+    fn drop(&mut self) {
+        // hyper never polls the body of an answer to HEAD, nor of a 204: there the drop is the end.
+        if let Self::Measured { gauge, .. } = self {
+            gauge.body_over();
+        }
+    }
+}

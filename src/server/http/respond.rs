@@ -1,0 +1,220 @@
+//! One request: routed, begun, read, carried out in a task of its own, and answered.
+
+use std::sync::Arc;
+
+use axum::response::IntoResponse;
+use http::{Request, Response, StatusCode, request};
+use hyper::body::Incoming;
+use tower::ServiceExt as _;
+
+use super::Connection;
+use super::body::{self, Broken, Outbound};
+use super::route::{Owner, Route, route};
+use crate::admin;
+use crate::attempt::{Delivery, HttpProvider, HttpRequest, Kind, Line, Outgoing, Whole, carry_out};
+use crate::faults::{InRequest, parse_header};
+use crate::ledger::{Arrival, Fate, Outcome, Reply, secrets};
+use crate::server::Shared;
+use crate::server::ending::Ending;
+use crate::store::Ticket;
+
+/// Says that the connection ends here, in the way that it has been told.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection ends here")]
+pub(crate) struct Ended;
+
+type Answer = Result<Response<Outbound>, Ended>;
+
+/// Answers one request, or ends the connection.
+pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+    let (head, incoming) = request.into_parts();
+    let route = match route(&head) {
+        Ok(route) => route,
+        Err(invalid) => {
+            return Ok(own(admin::error(StatusCode::BAD_REQUEST, invalid.to_string())));
+        }
+    };
+    let mocks = &shared.mocks;
+    match route.owner {
+        Owner::Suite => administer(shared, route, head, incoming).await,
+        Owner::Stripe => attempt(shared, connection, &mocks.stripe, route, head, incoming).await,
+        Owner::Orders => attempt(shared, connection, &mocks.orders, route, head, incoming).await,
+        Owner::Webhook => attempt(shared, connection, &mocks.webhook, route, head, incoming).await,
+        Owner::Nobody => Ok(stray(shared, &route, &head)),
+    }
+}
+
+/// Hands a request to the admin API, which stands outside the way of attempts and of faults.
+async fn administer(shared: &Shared, route: Route, mut head: request::Parts, incoming: Incoming) -> Answer {
+    let query = head.uri.query().map_or(String::new(), |query| format!("?{query}"));
+    let Ok(uri) = format!("{}{query}", route.path).parse() else {
+        return Ok(own(admin::error(StatusCode::BAD_REQUEST, "the path cannot be read")));
+    };
+    head.uri = uri;
+    head.extensions.insert(admin::NamedScope(route.scope));
+    let request = Request::from_parts(head, axum::body::Body::new(incoming));
+    match shared.admin.clone().oneshot(request).await {
+        Ok(response) => Ok(own(response)),
+        Err(never) => match never {},
+    }
+}
+
+fn stray(shared: &Shared, route: &Route, head: &request::Parts) -> Response<Outbound> {
+    let scope = route.scope.clone().unwrap_or_default();
+    let line = format!("{} {}", head.method, head.uri);
+    shared.strays.note(scope.as_str(), &line);
+    tracing::info!("unmatched {}", secrets::clean(&line));
+    let text = format!(
+        "nothing is served at `{}`: Stripe-like calls begin with /v1, orders with /orders, webhook targets with /hooks/, the suite's own with /_",
+        secrets::clean(&route.path)
+    );
+    own(admin::error(StatusCode::NOT_FOUND, text))
+}
+
+/// Takes a provider's request from its head to the end of its answer.
+async fn attempt<P: HttpProvider>(
+    shared: &Arc<Shared>,
+    connection: &Connection,
+    provider: &Arc<P>,
+    route: Route,
+    head: request::Parts,
+    incoming: Incoming,
+) -> Answer {
+    let in_request = match faults_of(&head) {
+        Ok(faults) => faults,
+        Err(problem) => return Ok(own(admin::error(StatusCode::BAD_REQUEST, problem))),
+    };
+    let about = provider.about();
+    let operation = provider.route(&head.method, &route.path);
+    let line = format!(
+        "{} {}",
+        head.method,
+        head.uri.path_and_query().map_or("/", |p| p.as_str())
+    );
+    let arrival = Arrival {
+        provider: about.name.into(),
+        class: about.class,
+        operation: operation.name.into(),
+        line: secrets::clean(&line).into_owned(),
+        peer: connection.peer,
+    };
+    let ticket = match shared.way.store.begin(&route.scope.unwrap_or_default(), arrival) {
+        Ok(ticket) => ticket,
+        Err(full) => {
+            return Ok(own(admin::error(StatusCode::SERVICE_UNAVAILABLE, full.to_string())));
+        }
+    };
+    let recorded_head = recordable(&head);
+    let body = match body::read(incoming, shared.limits.http_body, &shared.arriving, shared.limits.idle).await {
+        Ok(body) => body,
+        Err(broken) => return turn_away(shared, connection, ticket, operation.kind, broken),
+    };
+    let recorded_body = match secrets::clean_bytes(&body) {
+        std::borrow::Cow::Borrowed(_) => body.clone(),
+        std::borrow::Cow::Owned(clean) => clean.into(),
+    };
+    let kept = ticket.ledger().keep(recorded_head.into(), recorded_body, false);
+    ticket.note(|entry| entry.request = Some(kept));
+    let request = HttpRequest {
+        operation,
+        method: head.method,
+        path: route.path,
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: head.headers,
+        body,
+    };
+    let whole = Whole {
+        request,
+        operation,
+        in_request,
+        exempt: false,
+    };
+    let (line, delivery) = Line::new(connection.gone.clone());
+    shared
+        .way
+        .tasks
+        .spawn(carry_out(shared.way.clone(), Arc::clone(provider), whole, ticket, line));
+    tokio::select! {
+        biased;
+        () = connection.gone.cancelled() => Err(connection.end(Ending::Gone)),
+        delivery = delivery => match delivery {
+            Ok(Delivery::Answer(outgoing)) => Ok(answer(connection, outgoing)),
+            Ok(Delivery::Lose { how, over }) => Err(connection.end(Ending::Fault(how, over))),
+            Err(_) => Err(connection.end(Ending::Close)),
+        },
+    }
+}
+
+/// Answers a request whose body did not become whole; nothing was looked at, so there is no effect.
+fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind: Kind, broken: Broken) -> Answer {
+    let limit = shared.limits.http_body;
+    let (status, text) = match broken {
+        Broken::Cut => return Err(connection.end(Ending::Gone)),
+        Broken::Idle => (408, "the body came too slowly".to_owned()),
+        Broken::TooLarge => (413, format!("the body is larger than {limit} bytes")),
+        Broken::NoRoom => (503, "too many bytes of bodies are arriving at once".to_owned()),
+    };
+    ticket.decide(match (broken, kind) {
+        (Broken::Idle, _) => Outcome::Incomplete,
+        (_, Kind::Read) => Outcome::Read,
+        (_, Kind::Write) => Outcome::Refused,
+    });
+    let reply = Reply::new(status, admin::error(StatusCode::OK, text).body())
+        .header("content-type", "application/json")
+        .header("connection", "close");
+    Ok(answer(connection, Outgoing::new(reply, None, Fate::Answered, ticket)))
+}
+
+/// Hands an answer to hyper, and to the gauge that measures it.
+fn answer(connection: &Connection, outgoing: Outgoing) -> Response<Outbound> {
+    let reply = &outgoing.reply;
+    let bytes = reply.content.bytes();
+    let mut response = Response::builder().status(reply.status);
+    for (name, value) in reply.all_headers() {
+        response = response.header(name, value);
+    }
+    connection.gauge.begin(outgoing);
+    let body = |bytes| Outbound::Measured {
+        bytes,
+        gauge: connection.gauge.clone(),
+    };
+    let bytes = (!bytes.is_empty()).then_some(bytes);
+    response.body(body(bytes)).unwrap_or_else(|_| {
+        // A header that a user gave and that cannot be sent: said, never swallowed.
+        let text = admin::error(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the answer that was set for this has a header that cannot be sent",
+        )
+        .body();
+        let mut response = Response::new(body(Some(text)));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}
+
+fn own(response: impl IntoResponse) -> Response<Outbound> {
+    response.into_response().map(Outbound::Own)
+}
+
+fn faults_of(head: &request::Parts) -> Result<Vec<InRequest>, String> {
+    let values = head.headers.get_all("x-ackdrop-fault").iter();
+    let parsed = values.map(|value| parse_header(&String::from_utf8_lossy(value.as_bytes())));
+    parsed
+        .collect::<Result<_, _>>()
+        .map_err(|problem| format!("X-Ackdrop-Fault: {problem}"))
+}
+
+/// Returns the head as it may be recorded.
+fn recordable(head: &request::Parts) -> String {
+    let mut text = String::with_capacity(256);
+    for (name, value) in &head.headers {
+        text.push_str(name.as_str());
+        text.push_str(": ");
+        text.push_str(&secrets::clean_header(
+            name.as_str(),
+            &String::from_utf8_lossy(value.as_bytes()),
+        ));
+        text.push('\n');
+    }
+    text
+}

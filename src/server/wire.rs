@@ -1,0 +1,188 @@
+//! Plaintext to and from a client, measured: which byte of an answer left, and when all of it had.
+//!
+//! hyper drops a body long before its bytes have left, and a TLS layer keeps ciphertext back until it is flushed. So an answer counts as
+//! sent by the first flush that succeeds after its body's end, and as lost when this wrapper fails or is dropped before.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::stream::Stream;
+use crate::attempt::Outgoing;
+
+/// Is the connection's stream as hyper drives it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    /// The stream beneath.
+    pub(crate) stream: Stream,
+    gauge: Gauge,
+}
+
+/// Measures the answer that is on its way; clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gauge(Arc<Mutex<Measured>>);
+
+#[derive(Debug, Default)]
+struct Measured {
+    outgoing: Option<Outgoing>,
+    sent: u64,
+    /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
+    total: u64,
+    body_over: bool,
+    cut: bool,
+}
+
+/// Says that an answer was cut off where it should be, or that its connection ends with it.
+#[derive(Debug, thiserror::Error)]
+#[error("cut off")]
+struct CutOff;
+
+impl Gauge {
+    /// Begins to measure an answer.
+    pub(crate) fn begin(&self, outgoing: Outgoing) {
+        let mut measured = self.lock();
+        measured.outgoing = Some(outgoing);
+        measured.sent = 0;
+        measured.body_over = false;
+    }
+
+    /// Marks the end of the answer's body; from here the next flush completes it.
+    pub(crate) fn body_over(&self) {
+        self.lock().body_over = true;
+    }
+
+    /// Gives up an answer that did not leave: it is lost.
+    pub(crate) fn abandon(&self) {
+        let outgoing = self.lock().outgoing.take();
+        drop(outgoing);
+    }
+
+    /// Says whether a first byte of an unfinished answer has left.
+    #[must_use]
+    pub(crate) fn is_answering(&self) -> bool {
+        let measured = self.lock();
+        measured.outgoing.is_some() && measured.sent > 0
+    }
+
+    /// Says whether an answer is on its way, and how many bytes the connection has sent in all.
+    #[must_use]
+    pub(crate) fn progress(&self) -> (bool, u64) {
+        let measured = self.lock();
+        (measured.outgoing.is_some(), measured.total)
+    }
+
+    /// Says whether the connection was cut off on purpose.
+    #[must_use]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.lock().cut
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Measured> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many of these bytes may leave now.
+    fn allowance(&self, wanted: usize) -> usize {
+        let measured = self.lock();
+        let cut = measured.outgoing.as_ref().and_then(|o| o.cut);
+        let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(measured.sent));
+        usize::try_from(left).map_or(wanted, |left| left.min(wanted))
+    }
+
+    fn wrote(&self, bytes: usize) {
+        let mut measured = self.lock();
+        measured.total += bytes as u64;
+        if let Some(outgoing) = &measured.outgoing {
+            if measured.sent == 0 && bytes > 0 {
+                outgoing.begin();
+            }
+            measured.sent += bytes as u64;
+        }
+    }
+
+    /// A flush succeeded: completes the answer if its body is over. Fails if the connection ends with it.
+    fn flushed(&self) -> io::Result<()> {
+        let mut measured = self.lock();
+        if !measured.body_over {
+            return Ok(());
+        }
+        let Some(outgoing) = measured.outgoing.take() else {
+            return Ok(());
+        };
+        measured.cut = outgoing.cut.is_some();
+        let (cut, sent) = (measured.cut, measured.sent);
+        drop(measured);
+        outgoing.sent_whole(sent);
+        if cut { Err(io::Error::other(CutOff)) } else { Ok(()) }
+    }
+
+    /// The bytes up to the cut have left.
+    fn cut_off(&self) -> io::Error {
+        let mut measured = self.lock();
+        measured.cut = true;
+        let (outgoing, sent) = (measured.outgoing.take(), measured.sent);
+        drop(measured);
+        if let Some(outgoing) = outgoing {
+            outgoing.sent_cut(sent);
+        }
+        io::Error::other(CutOff)
+    }
+}
+
+impl Wire {
+    /// Measures a stream.
+    #[must_use]
+    pub(crate) fn new(stream: Stream, gauge: Gauge) -> Self {
+        Self { stream, gauge }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let allowed = self.gauge.allowance(bytes.len());
+        if allowed == 0 && !bytes.is_empty() {
+            ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+            return Poll::Ready(Err(self.gauge.cut_off()));
+        }
+        let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]))?;
+        self.gauge.wrote(n);
+        Poll::Ready(Ok(n))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wanted = bufs.iter().map(|buf| buf.len()).sum();
+        if self.gauge.allowance(wanted) < wanted {
+            let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
+            return self.poll_write(cx, first);
+        }
+        let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.gauge.wrote(n);
+        Poll::Ready(Ok(n))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        Poll::Ready(self.gauge.flushed())
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
