@@ -20,6 +20,8 @@ pub struct Mocks {
     pub stripe: Arc<orders::Orders>,
     /// The order API.
     pub orders: Arc<orders::Orders>,
+    /// The mail sink.
+    pub smtp: Arc<smtp::Smtp>,
     /// The webhook target.
     pub webhook: Arc<webhook::Webhook>,
 }
@@ -35,6 +37,7 @@ impl Mocks {
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),
+            smtp: Arc::new(smtp::Smtp::new(ledger.clone())),
             webhook: Arc::new(webhook::Webhook::new(ledger.clone())),
         }
     }
@@ -42,6 +45,6 @@ impl Mocks {
     /// Lists them.
     #[must_use]
     pub fn about(&self) -> Vec<&'static About> {
-        vec![self.orders.about(), self.webhook.about()]
+        vec![self.orders.about(), self.smtp.about(), self.webhook.about()]
     }
 }

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use super::listen::Listen;
 use super::socket::Socket;
 use super::stream::Stream;
-use super::{Shared, http};
+use super::{Shared, http, smtp};
 use crate::ledger::Peer;
 
 /// How long a TLS handshake may take.
@@ -168,6 +168,10 @@ async fn accept(kind: Kind, listener: TcpListener, shared: Arc<Shared>) {
 
 async fn connect(kind: Kind, stream: TcpStream, peer: Peer, shared: Arc<Shared>) {
     let socket = Socket::new(stream);
+    if let Kind::Smtp | Kind::Smtps = kind {
+        // A rule can meet the connection before its handshake.
+        return smtp::serve(shared, socket, peer, kind == Kind::Smtps).await;
+    }
     let stream = match kind.tls() {
         None => Stream::Plain(socket),
         Some(alpn) => match handshake(alpn, socket, &shared).await {
@@ -175,13 +179,11 @@ async fn connect(kind: Kind, stream: TcpStream, peer: Peer, shared: Arc<Shared>)
             None => return,
         },
     };
-    match kind {
-        Kind::Http | Kind::Https => http::serve(shared, stream, peer).await,
-        Kind::Smtp | Kind::Smtps => {}
-    }
+    http::serve(shared, stream, peer).await;
 }
 
-async fn handshake(alpn: &[&[u8]], socket: Socket, shared: &Shared) -> Option<Stream> {
+/// Shakes hands as the server; none if it came to nothing.
+pub(super) async fn handshake(alpn: &[&[u8]], socket: Socket, shared: &Shared) -> Option<Stream> {
     let local = socket.local_addr().ok()?.ip();
     let acceptor = TlsAcceptor::from(shared.authority.server_config(alpn, local));
     let done = tokio::select! {

@@ -4,6 +4,7 @@ mod accept;
 mod ending;
 mod http;
 mod listen;
+pub mod smtp;
 mod socket;
 mod stream;
 pub mod tls;
@@ -65,6 +66,8 @@ pub struct Shared {
     pub arriving: Budget,
     /// The bounds.
     pub limits: Limits,
+    /// What SMTP sessions offer.
+    pub smtp: smtp::Offer,
     /// Who signs certificates.
     pub authority: Arc<Authority>,
     /// Bounds the connections.
