@@ -6,6 +6,7 @@ mod clock;
 mod events;
 mod faults;
 mod holds;
+mod mail;
 mod reset;
 mod stats;
 
@@ -59,6 +60,9 @@ pub fn router(admin: Admin) -> Router {
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
         .route("/_holds/{id}/release", post(holds::release))
+        .route("/_mail", get(mail::list))
+        .route("/_mail/{id}", get(mail::show))
+        .route("/_mail/{id}/raw", get(mail::raw))
         .route("/_reset", post(reset::reset))
         .route("/_scopes", get(about::scopes))
         .route("/_clock", get(clock::get).post(clock::advance))
