@@ -23,7 +23,7 @@ pub struct Mocks {
     /// The mail sink.
     pub smtp: Arc<smtp::Smtp>,
     /// The webhook target.
-    pub webhook: Arc<orders::Orders>,
+    pub webhook: Arc<webhook::Webhook>,
 }
 
 impl Mocks {
@@ -38,15 +38,13 @@ impl Mocks {
                 require_key: orders_require_key,
             }),
             smtp: Arc::new(smtp::Smtp::new(ledger.clone())),
-            webhook: Arc::new(orders::Orders {
-                require_key: orders_require_key,
-            }),
+            webhook: Arc::new(webhook::Webhook::new(ledger.clone())),
         }
     }
 
     /// Lists them.
     #[must_use]
     pub fn about(&self) -> Vec<&'static About> {
-        vec![self.orders.about(), self.smtp.about()]
+        vec![self.orders.about(), self.smtp.about(), self.webhook.about()]
     }
 }

@@ -202,6 +202,7 @@ impl Orders {
                 by: "parameters",
                 hash: fingerprint,
             }],
+            recorded: None,
             early: None,
             call: Call::Create(draft),
         })
@@ -265,6 +266,7 @@ fn plain(call: Call) -> Identified<Call> {
         name: None,
         key: None,
         correlations: Vec::new(),
+        recorded: None,
         early: None,
     }
 }

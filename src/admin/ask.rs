@@ -10,6 +10,7 @@ use crate::store::Scope;
 #[derive(Debug)]
 pub(super) struct Ask {
     named: Option<Scope>,
+    query: String,
     pairs: Vec<(String, String)>,
 }
 
@@ -22,6 +23,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Ask {
         let pairs = form_urlencoded::parse(query.as_bytes());
         Ok(Self {
             named,
+            query: query.to_owned(),
             pairs: pairs.into_owned().collect(),
         })
     }
@@ -47,6 +49,11 @@ impl Ask {
                 Err(Error::bad(text))
             }
         }
+    }
+
+    /// Returns the query as it came.
+    pub(super) fn query(&self) -> &str {
+        &self.query
     }
 
     /// Returns a parameter's first value.

@@ -78,6 +78,7 @@ pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Respons
     let limit = ask.number("limit", 100, 1000)?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let ledger = admin.way.store.ledger();
+    ledger.settle_answers().await;
     let entries = ledger.changed_since(since, limit, |entry| wanted.accepts(entry));
     let next = entries.last().map_or(since, |entry| entry.revision);
     let more = entries.len() == limit;

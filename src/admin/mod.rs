@@ -6,6 +6,7 @@ mod clock;
 mod events;
 mod faults;
 mod holds;
+mod hooks;
 mod mail;
 mod reset;
 mod stats;
@@ -49,6 +50,28 @@ pub struct Admin {
 #[derive(Clone, Debug)]
 pub struct NamedScope(pub Option<Scope>);
 
+#[cfg(test)]
+impl Admin {
+    /// Looks at a store, and at nothing else.
+    fn over(store: crate::store::Store) -> Self {
+        Self {
+            way: Way {
+                store,
+                rules: crate::faults::Rules::new(),
+                holds: crate::attempt::Holds::default(),
+                stop: tokio_util::sync::CancellationToken::new(),
+                tasks: tokio_util::task::TaskTracker::new(),
+                hang_cap: std::time::Duration::from_secs(1),
+            },
+            providers: Arc::new([]),
+            catalog: Arc::default(),
+            strays: Strays::default(),
+            ca: "".into(),
+            addresses: Arc::default(),
+        }
+    }
+}
+
 /// Makes the router of the admin API.
 pub fn router(admin: Admin) -> Router {
     Router::new()
@@ -60,6 +83,14 @@ pub fn router(admin: Admin) -> Router {
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
         .route("/_holds/{id}/release", post(holds::release))
+        .route("/_hooks", get(hooks::get_list))
+        .route("/_hooks/", get(hooks::get_list))
+        .route(
+            "/_hooks/{*target}",
+            get(hooks::get_deliveries)
+                .put(hooks::put_target)
+                .delete(hooks::delete_target),
+        )
         .route("/_mail", get(mail::list))
         .route("/_mail/{id}", get(mail::show))
         .route("/_mail/{id}/raw", get(mail::raw))

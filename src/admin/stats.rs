@@ -83,6 +83,7 @@ pub fn stats(admin: &Admin, scope: Option<&Scope>) -> Stats {
 
 pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
+    admin.way.store.ledger().settle_answers().await;
     let stats = stats(&admin, ask.scope()?.as_ref());
     let value = serde_json::to_value(stats).unwrap_or_default();
     Ok(super::answer(StatusCode::OK, &value))

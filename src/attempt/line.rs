@@ -47,8 +47,7 @@ impl Outgoing {
 
     /// Notes that the first byte leaves now.
     pub fn begin(&self) {
-        let now = time::OffsetDateTime::now_utc();
-        self.ticket.note(|entry| entry.answering = Some(now));
+        self.ticket.ledger().answer_begins(self.ticket.id());
     }
 
     /// Finishes: all of it was handed to the kernel.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::idempotency::{Key, Record};
-use crate::ledger::{Class, Correlation, Hash, Reply};
+use crate::ledger::{Body, Class, Correlation, Hash, Reply};
 use crate::store::Tx;
 
 /// Describes a provider.
@@ -52,6 +53,8 @@ pub struct Identified<C> {
     pub key: Option<Key>,
     /// By what a duplicate of it is known, the strongest first.
     pub correlations: Vec<Correlation>,
+    /// The body as the provider has kept it already, so that it is kept once.
+    pub recorded: Option<Body>,
     /// A refusal that comes before the key is looked at: credentials, malformed bodies, limits.
     pub early: Option<Reply>,
 }
@@ -106,6 +109,9 @@ pub trait Describe: Send + Sync + 'static {
     fn subject(&self) -> Option<&str> {
         None
     }
+
+    /// The head and the body as they may be recorded, without secrets.
+    fn recordable(&self) -> (Bytes, Bytes);
 
     /// The body as JSON, if it is; forms as objects of strings.
     fn json(&self) -> Option<Value> {

@@ -1,10 +1,13 @@
 //! Whole requests, as providers get them.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 
 use super::{Describe, Operation};
+use crate::ledger::secrets;
 
 /// Is a whole HTTP request.
 #[derive(Clone, Debug)]
@@ -47,6 +50,24 @@ impl Describe for HttpRequest {
             .collect()
     }
 
+    fn recordable(&self) -> (Bytes, Bytes) {
+        let mut head = String::with_capacity(256);
+        for (name, value) in &self.headers {
+            head.push_str(name.as_str());
+            head.push_str(": ");
+            head.push_str(&secrets::clean_header(
+                name.as_str(),
+                &String::from_utf8_lossy(value.as_bytes()),
+            ));
+            head.push('\n');
+        }
+        let body = match secrets::clean_bytes(&self.body) {
+            Cow::Borrowed(_) => self.body.clone(),
+            Cow::Owned(clean) => clean.into(),
+        };
+        (head.into(), body)
+    }
+
     fn json(&self) -> Option<Value> {
         let form = self
             .header_str("content-type")
@@ -87,6 +108,11 @@ impl Describe for Mail {
 
     fn header(&self, name: &str) -> Vec<String> {
         super::mail_header::values(&self.content[..self.header_length.min(self.content.len())], name)
+    }
+
+    fn recordable(&self) -> (Bytes, Bytes) {
+        let header = self.header_length.min(self.content.len());
+        (self.content.slice(..header), self.content.clone())
     }
 
     fn sender(&self) -> Option<&str> {

@@ -10,7 +10,7 @@ use super::asked::Asked;
 use super::holds::{Held, Holds};
 use super::line::{Line, Outgoing};
 use super::pause::{Pause, Paused};
-use super::{Conflict, Kind, Operation, Provider, Refusal};
+use super::{Conflict, Describe as _, Kind, Operation, Provider, Refusal};
 use crate::faults::{Action, Answer, How, InRequest, Loss, Point, Rules, Verdict};
 use crate::idempotency::{self, Admission, Reservation};
 use crate::ledger::{Content, Fate, Fired, Outcome, Reply, rfc3339};
@@ -58,7 +58,14 @@ pub async fn carry_out<P: Provider>(
 ) {
     ticket.set_fallback(Outcome::Failed);
     let identified = provider.identify(&whole.request);
-    ticket.note(|entry| entry.key.clone_from(&identified.name));
+    let recorded = identified.recorded.clone().unwrap_or_else(|| {
+        let (head, body) = whole.request.recordable();
+        ticket.ledger().keep(head, body, false)
+    });
+    ticket.note(|entry| {
+        entry.key.clone_from(&identified.name);
+        entry.request = Some(recorded);
+    });
     let scope = ticket.scope().name();
     let asked = Asked {
         provider,

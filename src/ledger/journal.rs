@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::watch;
 
+use super::answering::Answering;
 use super::{Answered, Bodies, Body, Content, Entry, Recorded, Reply, secrets};
 
 /// Bounds of what the ledger keeps; no count ever changes by them.
@@ -37,6 +38,7 @@ struct Shared {
     connections: AtomicU64,
     journal: Mutex<Journal>,
     bodies: Bodies,
+    answering: Answering,
     limit: usize,
     changed: watch::Sender<u64>,
 }
@@ -59,6 +61,7 @@ impl Ledger {
             connections: AtomicU64::new(0),
             journal: Mutex::default(),
             bodies: Bodies::new(limits.bodies),
+            answering: Answering::default(),
             limit: limits.entries.max(1),
             changed: watch::Sender::new(0),
         }))
@@ -74,6 +77,23 @@ impl Ledger {
     #[must_use]
     pub fn next_connection(&self) -> u64 {
         self.0.connections.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Notes that the first byte of an attempt's answer leaves now.
+    pub fn answer_begins(&self, id: u64) {
+        self.0.answering.begin(id);
+        let now = time::OffsetDateTime::now_utc();
+        self.update(id, |entry| entry.answering = Some(now));
+    }
+
+    /// Notes that an attempt's answer has left, or never will.
+    pub fn answer_ends(&self, id: u64) {
+        self.0.answering.end(id);
+    }
+
+    /// Waits, for a moment at most, until the answers that are leaving now have been counted.
+    pub async fn settle_answers(&self) {
+        self.0.answering.settle().await;
     }
 
     /// Enters an attempt; the oldest entry goes when there are too many.

@@ -3,6 +3,7 @@
 //! [`Book`] keeps the counts of one world and is changed only under that world's lock. [`Ledger`] keeps the bounded journal of
 //! whole entries. Counts never forget; the journal does, and says so.
 
+mod answering;
 mod bodies;
 mod counts;
 mod entry;

@@ -352,6 +352,8 @@ impl Ticket {
                 entry.ended = Some(OffsetDateTime::now_utc());
             });
         }
+        drop(state);
+        self.ledger.answer_ends(self.id);
     }
 
     pub(crate) fn world(&self) -> &Arc<World> {

@@ -54,11 +54,11 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
     // The last handle must be the ending's own, or an RST would wait for it.
     drop(socket);
     connection.gauge.abandon();
+    connection.gone.cancel();
     let planned = connection.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
     let ending = match planned {
         Some(ending) => ending,
         None if connection.gauge.is_cut() => return stream.cut().await,
-        None if connection.gone.is_cancelled() => Ending::Gone,
         None => Ending::Close,
     };
     ending.apply(stream, &shared.way.stop, shared.way.hang_cap).await;

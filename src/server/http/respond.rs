@@ -104,17 +104,10 @@ async fn attempt<P: HttpProvider>(
             return Ok(own(admin::error(StatusCode::SERVICE_UNAVAILABLE, full.to_string())));
         }
     };
-    let recorded_head = recordable(&head);
     let body = match body::read(incoming, shared.limits.http_body, &shared.arriving, shared.limits.idle).await {
         Ok(body) => body,
         Err(broken) => return turn_away(shared, connection, ticket, operation.kind, broken),
     };
-    let recorded_body = match secrets::clean_bytes(&body) {
-        std::borrow::Cow::Borrowed(_) => body.clone(),
-        std::borrow::Cow::Owned(clean) => clean.into(),
-    };
-    let kept = ticket.ledger().keep(recorded_head.into(), recorded_body, false);
-    ticket.note(|entry| entry.request = Some(kept));
     let request = HttpRequest {
         operation,
         method: head.method,
@@ -202,19 +195,4 @@ fn faults_of(head: &request::Parts) -> Result<Vec<InRequest>, String> {
     parsed
         .collect::<Result<_, _>>()
         .map_err(|problem| format!("X-Ackdrop-Fault: {problem}"))
-}
-
-/// Returns the head as it may be recorded.
-fn recordable(head: &request::Parts) -> String {
-    let mut text = String::with_capacity(256);
-    for (name, value) in &head.headers {
-        text.push_str(name.as_str());
-        text.push_str(": ");
-        text.push_str(&secrets::clean_header(
-            name.as_str(),
-            &String::from_utf8_lossy(value.as_bytes()),
-        ));
-        text.push('\n');
-    }
-    text
 }

@@ -1,0 +1,269 @@
+//! Signatures of deliveries: Standard Webhooks and Stripe. A verdict is recorded and never acted upon.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+use time::OffsetDateTime;
+
+use crate::attempt::HttpRequest;
+use crate::ledger::secrets;
+
+/// How far a timestamp may be off, both ways, in seconds: the default of both schemes' libraries.
+const TOLERANCE: u64 = 300;
+const LONGEST_SECRET: usize = 256;
+
+/// Names the way in which a delivery is signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// `webhook-signature: v1,BASE64` over id, timestamp and body.
+    #[default]
+    Standard,
+    /// `Stripe-Signature: t=SECONDS,v1=HEX` over timestamp and body.
+    Stripe,
+}
+
+/// Is the secret of a target; it is shown as a mark and never as it is.
+#[derive(Clone)]
+pub struct Secret {
+    scheme: Scheme,
+    key: Arc<[u8]>,
+    mark: Arc<str>,
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {}", self.scheme, self.mark)
+    }
+}
+
+impl Secret {
+    /// Reads a secret.
+    ///
+    /// # Errors
+    ///
+    /// Says what is allowed if the text is no secret of the scheme.
+    pub fn parse(scheme: Scheme, text: &str) -> Result<Self, &'static str> {
+        let key = match scheme {
+            Scheme::Standard => {
+                let encoded = text.strip_prefix("whsec_");
+                let key = encoded.and_then(|e| STANDARD.decode(e).ok()).filter(|k| !k.is_empty());
+                key.ok_or("`whsec_` and base64")?
+            }
+            // Stripe's key is the whole text, prefix included.
+            Scheme::Stripe => text.as_bytes().to_vec(),
+        };
+        if !(1..=LONGEST_SECRET).contains(&text.len()) {
+            return Err("1 to 256 bytes");
+        }
+        Ok(Self {
+            scheme,
+            key: key.into(),
+            mark: secrets::mark(text.as_bytes()).into(),
+        })
+    }
+
+    /// Returns the scheme.
+    #[must_use]
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Returns the mark that stands for the secret.
+    #[must_use]
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Judges a delivery's signature: `valid`, `missing`, `stale` (it matches, its time does not) or `invalid: …`.
+    #[must_use]
+    pub fn verdict(&self, request: &HttpRequest, now: OffsetDateTime) -> Cow<'static, str> {
+        let judged = match self.scheme {
+            Scheme::Standard => self.standard(request, now),
+            Scheme::Stripe => self.stripe(request, now),
+        };
+        judged.map_or_else(|fault| fault, Cow::Borrowed)
+    }
+
+    fn standard(&self, request: &HttpRequest, now: OffsetDateTime) -> Result<&'static str, Cow<'static, str>> {
+        let header = |name| request.header_str(name).ok_or(Cow::Borrowed("missing"));
+        let (id, timestamp) = (header("webhook-id")?, header("webhook-timestamp")?);
+        let mut given = header("webhook-signature")?
+            .split(' ')
+            .filter_map(|s| STANDARD.decode(s.strip_prefix("v1,")?).ok())
+            .peekable();
+        if given.peek().is_none() {
+            return Err("invalid: webhook-signature has no `v1,BASE64`".into());
+        }
+        let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", &request.body];
+        self.judge(&message, given, timestamp, now)
+    }
+
+    fn stripe(&self, request: &HttpRequest, now: OffsetDateTime) -> Result<&'static str, Cow<'static, str>> {
+        let header = request.header_str("stripe-signature").ok_or("missing")?;
+        let items = || header.split(',').filter_map(|item| item.trim().split_once('='));
+        let timestamp = items().rfind(|(name, _)| *name == "t");
+        let (_, timestamp) = timestamp.ok_or("invalid: Stripe-Signature has no `t=SECONDS`")?;
+        let mut given = items()
+            .filter(|(name, _)| *name == "v1")
+            .filter_map(|(_, hex)| unhex(hex))
+            .peekable();
+        if given.peek().is_none() {
+            return Err("invalid: Stripe-Signature has no `v1=HEX`".into());
+        }
+        self.judge(&[timestamp.as_bytes(), b".", &request.body], given, timestamp, now)
+    }
+
+    fn judge(
+        &self,
+        message: &[&[u8]],
+        mut given: impl Iterator<Item = Vec<u8>>,
+        timestamp: &str,
+        now: OffsetDateTime,
+    ) -> Result<&'static str, Cow<'static, str>> {
+        let signed: i64 = timestamp
+            .parse()
+            .map_err(|_| "invalid: the timestamp is no number of seconds")?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
+        for part in message {
+            mac.update(part);
+        }
+        if !given.any(|signature| mac.clone().verify_slice(&signature).is_ok()) {
+            return Err("invalid: no signature matches".into());
+        }
+        if signed.abs_diff(now.unix_timestamp()) > TOLERANCE {
+            return Err("stale".into());
+        }
+        Ok("valid")
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs
+        .iter()
+        .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attempt::HttpProvider as _;
+    use crate::ledger::{Ledger, Limits};
+
+    /// The example of the Standard Webhooks specification's reference libraries.
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const SIGNED: i64 = 1_614_265_330;
+    const BODY: &str = r#"{"test": 2432232314}"#;
+    const SIGNATURE: &str = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+
+    fn request(headers: &[(&'static str, &str)], body: &'static str) -> HttpRequest {
+        let webhook = super::super::Webhook::new(Ledger::new(Limits::default()));
+        HttpRequest {
+            operation: webhook.route(&http::Method::POST, "/hooks/a"),
+            method: http::Method::POST,
+            path: "/hooks/a".to_owned(),
+            query: String::new(),
+            headers: headers
+                .iter()
+                .map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()))
+                .collect(),
+            body: body.into(),
+        }
+    }
+
+    fn standard(signature: &str, body: &'static str, late: i64) -> String {
+        let headers = [
+            ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"),
+            ("webhook-timestamp", "1614265330"),
+            ("webhook-signature", signature),
+        ];
+        let secret = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
+        let now = OffsetDateTime::from_unix_timestamp(SIGNED + late).expect("a time");
+        secret.verdict(&request(&headers, body), now).into_owned()
+    }
+
+    #[test]
+    fn the_vector_of_standard_webhooks_is_valid() {
+        assert_eq!(standard(SIGNATURE, BODY, 0), "valid");
+        let among = format!("v1,AAAA v1a,xyz {SIGNATURE}");
+        assert_eq!(standard(&among, BODY, 300), "valid");
+        assert_eq!(standard(SIGNATURE, BODY, -300), "valid");
+    }
+
+    #[test]
+    fn what_does_not_match_or_is_old_is_told_apart() {
+        assert_eq!(standard(SIGNATURE, BODY, 301), "stale");
+        assert_eq!(standard(SIGNATURE, BODY, -301), "stale");
+        assert_eq!(
+            standard(SIGNATURE, r#"{"test": 1}"#, 301),
+            "invalid: no signature matches"
+        );
+        assert_eq!(
+            standard("v2,AAAA", BODY, 0),
+            "invalid: webhook-signature has no `v1,BASE64`"
+        );
+        let secret = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
+        assert_eq!(
+            secret.verdict(&request(&[], BODY), OffsetDateTime::UNIX_EPOCH),
+            "missing"
+        );
+    }
+
+    #[test]
+    fn stripe_signs_with_the_whole_secret() {
+        let text = "whsec_test_secret";
+        let mut mac = Hmac::<Sha256>::new_from_slice(text.as_bytes()).expect("any length");
+        mac.update(format!("{SIGNED}.{BODY}").as_bytes());
+        let good: String = mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect();
+        // Made with `openssl dgst -sha256 -hmac`, so that this does not only agree with itself.
+        assert_eq!(good, "10c96c6fd3f320fcfc264cdc4f476c15060ede8e8a08404cea2ddf3b72544a9c");
+        let secret = Secret::parse(Scheme::Stripe, text).expect("a secret");
+        let judge = |header: &str, late: i64| {
+            let now = OffsetDateTime::from_unix_timestamp(SIGNED + late).expect("a time");
+            secret
+                .verdict(&request(&[("stripe-signature", header)], BODY), now)
+                .into_owned()
+        };
+        assert_eq!(judge(&format!("t={SIGNED},v1={good}"), 0), "valid");
+        assert_eq!(judge(&format!("t={SIGNED},v1=00,v1={good},v0=ff"), 0), "valid");
+        assert_eq!(judge(&format!("t={SIGNED},v1={good}"), 301), "stale");
+        assert_eq!(
+            judge(&format!("t={},v1={good}", SIGNED + 1), 0),
+            "invalid: no signature matches"
+        );
+        assert_eq!(
+            judge(&format!("v1={good}"), 0),
+            "invalid: Stripe-Signature has no `t=SECONDS`"
+        );
+        assert_eq!(
+            judge(&format!("t={SIGNED},v1=xyz"), 0),
+            "invalid: Stripe-Signature has no `v1=HEX`"
+        );
+        assert_eq!(
+            judge(&format!("t=soon,v1={good}"), 0),
+            "invalid: the timestamp is no number of seconds"
+        );
+    }
+
+    #[test]
+    fn a_secret_has_a_form_and_is_never_shown() {
+        for bad in ["", "whsec_", "whsec_!!", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+            assert!(Secret::parse(Scheme::Standard, bad).is_err(), "{bad}");
+        }
+        assert!(Secret::parse(Scheme::Stripe, "").is_err());
+        let secret = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
+        assert!(!format!("{secret:?} {}", secret.mark()).contains("MfKQ"));
+    }
+}

@@ -1,0 +1,130 @@
+//! A raw connection, plain or inside TLS, and how it ended as its own socket saw it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
+
+use super::{Answer, within};
+
+trait Duplex: AsyncRead + AsyncWrite + Send {}
+impl<T: AsyncRead + AsyncWrite + Send> Duplex for T {}
+
+/// Says how a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// FIN; inside TLS, `close_notify` before it.
+    Orderly,
+    /// FIN without the `close_notify` that TLS wants.
+    Truncated,
+    /// RST.
+    Reset,
+}
+
+pub(crate) struct Conn {
+    stream: Pin<Box<dyn Duplex>>,
+}
+
+impl Conn {
+    pub(crate) async fn plain(addr: SocketAddr) -> Self {
+        let stream = TcpStream::connect(addr).await.unwrap();
+        Self {
+            stream: Box::pin(stream),
+        }
+    }
+
+    pub(crate) async fn tls(addr: SocketAddr, ca: &str, name: &str) -> Self {
+        let stream = TcpStream::connect(addr).await.unwrap();
+        let tls = connector(ca)
+            .connect(ServerName::try_from(name.to_owned()).unwrap(), stream)
+            .await
+            .unwrap();
+        Self { stream: Box::pin(tls) }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+        self.stream.flush().await.unwrap();
+    }
+
+    /// Sends what it can of bytes that may not be wanted any more.
+    pub(crate) async fn send_lossy(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await?;
+        self.stream.flush().await
+    }
+
+    /// Reads exactly so many bytes.
+    pub(crate) async fn read_exact(&mut self, n: usize) -> Vec<u8> {
+        let mut bytes = vec![0; n];
+        within("some bytes", self.stream.read_exact(&mut bytes)).await.unwrap();
+        bytes
+    }
+
+    /// Reads one line of SMTP or HTTP, without its CRLF.
+    pub(crate) async fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        while !line.ends_with(b"\r\n") {
+            line.extend(self.read_exact(1).await);
+        }
+        String::from_utf8_lossy(&line).trim_end().to_owned()
+    }
+
+    /// Reads one HTTP answer with a content-length.
+    pub(crate) async fn answer(&mut self) -> Answer {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.extend(self.read_exact(1).await);
+        }
+        let mut answer = Answer::parse(&head);
+        let length = answer.header("content-length").map_or(0, |n| n.parse().unwrap());
+        answer.body = self.read_exact(length).await;
+        answer
+    }
+
+    /// Reads to the end and says how it came.
+    pub(crate) async fn rest(&mut self) -> (Vec<u8>, End) {
+        let mut bytes = Vec::new();
+        let mut chunk = [0; 64 * 1024];
+        loop {
+            match within("the end of the connection", self.stream.read(&mut chunk)).await {
+                Ok(0) => return (bytes, End::Orderly),
+                Ok(n) => bytes.extend_from_slice(&chunk[..n]),
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return (bytes, End::Truncated),
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return (bytes, End::Reset),
+                Err(e) => panic!("an unexpected end: {e}"),
+            }
+        }
+    }
+
+    /// Says whether nothing came, and no end, for so long.
+    pub(crate) async fn is_silent(&mut self, time: Duration) -> bool {
+        let mut byte = [0];
+        tokio::time::timeout(time, self.stream.read(&mut byte)).await.is_err()
+    }
+
+    /// Sends a FIN (inside TLS: after `close_notify`) and keeps reading.
+    pub(crate) async fn half_close(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+}
+
+/// Trusts the suite's CA, and nothing else.
+fn connector(ca: &str) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap())
+        .unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    TlsConnector::from(Arc::new(config))
+}

@@ -1,0 +1,9 @@
+//! The harness: a suite on free ports, raw clients, and the invariants that hold after every test.
+
+mod app;
+mod conn;
+mod http;
+
+pub(crate) use app::{App, with, within};
+pub(crate) use conn::{Conn, End};
+pub(crate) use http::{Answer, Call};
