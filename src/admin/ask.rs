@@ -30,6 +30,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Ask {
 }
 
 impl Ask {
+    /// Makes what a query asks for, for tests.
+    #[cfg(test)]
+    pub(super) fn of(query: &str) -> Self {
+        let pairs = form_urlencoded::parse(query.as_bytes());
+        Self {
+            named: None,
+            pairs: pairs.into_owned().collect(),
+        }
+    }
+
     /// Refuses a query with a name that is not among the allowed ones: a misspelt `scope` must never answer for all.
     pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Error> {
         match self.pairs.iter().find(|(name, _)| !allowed.contains(&name.as_str())) {
@@ -52,6 +62,12 @@ impl Ask {
             .iter()
             .find(|(n, _)| n == name)
             .map(|(_, value)| value.as_str())
+    }
+
+    /// Iterates over all values of a parameter.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let pairs = self.pairs.iter().filter(move |(n, _)| n == name);
+        pairs.map(|(_, value)| value.as_str())
     }
 
     /// Returns a parameter as a number.

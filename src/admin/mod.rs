@@ -7,6 +7,7 @@ mod events;
 mod faults;
 mod holds;
 mod hooks;
+mod mail;
 mod reset;
 mod stats;
 
@@ -90,6 +91,9 @@ pub fn router(admin: Admin) -> Router {
                 .put(hooks::put_target)
                 .delete(hooks::delete_target),
         )
+        .route("/_mail", get(mail::list))
+        .route("/_mail/{id}", get(mail::show))
+        .route("/_mail/{id}/raw", get(mail::raw))
         .route("/_reset", post(reset::reset))
         .route("/_scopes", get(about::scopes))
         .route("/_clock", get(clock::get).post(clock::advance))
