@@ -56,6 +56,7 @@ pub(crate) fn identify(request: &HttpRequest) -> Identified<Call> {
         correlations: writes.then(correlation).into_iter().collect(),
         name: call.key.clone(),
         key,
+        recorded: None,
         early,
         call,
     }
