@@ -1,6 +1,7 @@
 //! Tests of the whole provider, driven over a store.
 
 mod declines;
+mod decoder;
 mod idempotency;
 mod intents;
 mod lists;

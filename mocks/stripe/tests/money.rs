@@ -160,7 +160,7 @@ fn take(shop: &Shop, step: &Step, made: &[(String, Option<String>)]) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn sums_hold_after_any_sequence(steps in steps()) {
         let shop = Shop::open();
