@@ -56,7 +56,7 @@ fn headers_tell_the_first_answer_from_its_replay() {
 fn version_and_account_are_echoed() {
     let shop = Shop::open();
     let headers = [("stripe-version", "2022-11-15"), ("stripe-account", "acct_1")];
-    let said = shop.send(request(Method::GET, "/v1/charges", "", &headers));
+    let said = shop.send(&request(Method::GET, "/v1/charges", "", &headers));
     assert_eq!(said.header("stripe-version"), Some("2022-11-15"));
     assert_eq!(said.header("stripe-account"), Some("acct_1"));
     let said = shop.get("/v1/charges");
@@ -146,8 +146,8 @@ fn a_key_on_other_methods_only_has_a_name() {
             &[("idempotency-key", "k")],
         )
     };
-    assert_eq!(shop.send(request()).status, 200);
-    assert_eq!(shop.send(request()).status, 404);
+    assert_eq!(shop.send(&request()).status, 200);
+    assert_eq!(shop.send(&request()).status, 404);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn accounts_have_keys_and_objects_of_their_own() {
     let shop = Shop::open();
     let to = |account: &str| {
         let headers = [("idempotency-key", "k"), ("stripe-account", account)];
-        shop.send(request(Method::POST, "/v1/charges", CHARGE, &headers))
+        shop.send(&request(Method::POST, "/v1/charges", CHARGE, &headers))
     };
     let (one, two) = (to("acct_1"), to("acct_2"));
     assert_eq!((one.status, two.status, two.replayed), (200, 200, false));
@@ -208,7 +208,7 @@ fn accounts_have_keys_and_objects_of_their_own() {
     let path = format!("/v1/charges/{}", one.text("/id"));
     assert_eq!(shop.get(&path).status, 404);
     assert_eq!(
-        shop.send(request(Method::GET, &path, "", &[("stripe-account", "acct_1")]))
+        shop.send(&request(Method::GET, &path, "", &[("stripe-account", "acct_1")]))
             .status,
         200
     );

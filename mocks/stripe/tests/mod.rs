@@ -56,19 +56,19 @@ impl Shop {
     }
 
     pub(crate) fn get(&self, path: &str) -> Said {
-        self.send(request(Method::GET, path, "", &[]))
+        self.send(&request(Method::GET, path, "", &[]))
     }
 
     pub(crate) fn delete(&self, path: &str) -> Said {
-        self.send(request(Method::DELETE, path, "", &[]))
+        self.send(&request(Method::DELETE, path, "", &[]))
     }
 
     pub(crate) fn post(&self, path: &str, form: &str) -> Said {
-        self.send(request(Method::POST, path, form, &[]))
+        self.send(&request(Method::POST, path, form, &[]))
     }
 
     pub(crate) fn keyed(&self, key: &str, path: &str, form: &str) -> Said {
-        self.send(request(Method::POST, path, form, &[("idempotency-key", key)]))
+        self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
     }
 
     /// Posts, expects it to be accepted, and returns the id.
@@ -78,11 +78,11 @@ impl Shop {
         said.text("/id")
     }
 
-    pub(crate) fn send(&self, request: HttpRequest) -> Said {
-        let identified = Stripe.identify(&request);
+    pub(crate) fn send(&self, request: &HttpRequest) -> Said {
+        let identified = Stripe.identify(request);
         let call = &identified.call;
         if let Some(early) = identified.early {
-            return said(early, Vec::new(), false, &request, identified.correlations);
+            return said(&early, Vec::new(), false, request, identified.correlations);
         }
         let arrival = Arrival {
             provider: "stripe".into(),
@@ -99,17 +99,17 @@ impl Shop {
         let refusal = self.refusal.borrow_mut().take();
         let work = |tx: &mut crate::store::Tx<'_>| {
             let Some(key) = &identified.key else {
-                return (answer(tx, &request, call, refusal.as_ref()), false);
+                return (answer(tx, request, call, refusal.as_ref()), false);
             };
             match admit(tx, key, id) {
-                Admission::Replay(record) => (Stripe.replay(&request, call, &record), true),
+                Admission::Replay(record) => (Stripe.replay(request, call, &record), true),
                 Admission::Mismatch(record) => {
                     let conflict = Conflict::Mismatch(record.as_deref());
-                    (Stripe.conflict(&request, call, &conflict), false)
+                    (Stripe.conflict(request, call, &conflict), false)
                 }
-                Admission::InFlight => (Stripe.conflict(&request, call, &Conflict::InFlight), false),
+                Admission::InFlight => (Stripe.conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
-                    let reply = answer(tx, &request, call, refusal.as_ref());
+                    let reply = answer(tx, request, call, refusal.as_ref());
                     if Stripe.keeps(reply.status) {
                         record(tx, key, &reply, Stripe.reference(call));
                     }
@@ -122,7 +122,7 @@ impl Shop {
         let ((reply, replayed), effects) = done.expect("memory never suspends").expect("never reset");
         let accepted = request.operation.kind == Kind::Write && (200..300).contains(&reply.status) && !replayed;
         assert_eq!(accepted, !effects.is_empty(), "{} {effects:?}", request.path);
-        said(reply, effects, replayed, &request, identified.correlations)
+        said(&reply, effects, replayed, request, identified.correlations)
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
 }
 
 fn said(
-    reply: Reply,
+    reply: &Reply,
     effects: Vec<Effect>,
     replayed: bool,
     request: &HttpRequest,

@@ -8,13 +8,13 @@ use super::{CHARGE, Shop, request};
 fn credentials_are_checked_first() {
     let shop = Shop::open();
     let with = |value: &str, path: &str| {
-        let said = shop.send(request(Method::POST, path, "", &[("authorization", value)]));
+        let said = shop.send(&request(Method::POST, path, "", &[("authorization", value)]));
         let (status, kind, code, message) = said.refusal();
         (status, kind.to_owned(), code.to_owned(), message.to_owned())
     };
     let mut bare = request(Method::GET, "/v1/charges", "", &[]);
     bare.headers.remove("authorization");
-    let said = shop.send(bare);
+    let said = shop.send(&bare);
     assert!(said.refusal().3.starts_with("You did not provide an API key."));
     assert_eq!((said.status, said.json["error"].get("request_log_url")), (401, None));
     let (status, kind, _, message) = with("Bearer nonsense_key_1", "/v1/charges");
@@ -43,11 +43,14 @@ fn credentials_are_checked_first() {
 fn bodies_are_forms() {
     let shop = Shop::open();
     let json = [("content-type", "application/json")];
-    let said = shop.send(request(Method::POST, "/v1/charges", "{}", &json));
+    let said = shop.send(&request(Method::POST, "/v1/charges", "{}", &json));
     let message = "Invalid request (check that your POST content type is application/x-www-form-urlencoded). If you have any \
                    questions, we can help at https://support.stripe.com/.";
     assert_eq!(said.refusal(), (400, "invalid_request_error", "", message));
-    assert_eq!(shop.send(request(Method::POST, "/v1/customers", "", &json)).status, 200);
+    assert_eq!(
+        shop.send(&request(Method::POST, "/v1/customers", "", &json)).status,
+        200
+    );
     for form in ["a[b=1", "a=%zz", "a=1&a[b]=2", &"a=1&".repeat(1001)] {
         assert_eq!(shop.post("/v1/charges", form).refusal().0, 400, "{form}");
     }
@@ -173,7 +176,7 @@ fn unknown_paths_and_ids_are_not_found() {
         (Method::DELETE, "/v1/charges/ch_1"),
         (Method::PUT, "/v1/charges"),
     ] {
-        let said = shop.send(request(method.clone(), path, "", &[]));
+        let said = shop.send(&request(method.clone(), path, "", &[]));
         let start = format!("Unrecognized request URL ({method}: {path}).");
         assert_eq!((said.status, said.operation), (404, "unrecognized"));
         assert!(said.refusal().3.starts_with(&start), "{}", said.body);
