@@ -69,6 +69,7 @@ impl Provider for Smtp {
         let subject = mail.subject.clone().or_else(|| subject(header));
         // A copy: a slice would keep the whole mail in memory after its content was let go.
         let head = Bytes::copy_from_slice(&header[..header.len().min(KEPT_HEADER)]);
+        let body = self.ledger.keep(head, mail.content.clone(), true);
         let by_id = message_id.as_ref().map(|id| Correlation {
             by: "message-id",
             hash: hash([b"smtp".as_slice(), b"message-id", id.as_bytes()]),
@@ -79,13 +80,14 @@ impl Provider for Smtp {
         };
         Identified {
             call: Call {
-                body: self.ledger.keep(head, mail.content.clone(), true),
+                body: body.clone(),
                 message_id: message_id.clone(),
                 subject: subject.map(Into::into),
             },
             name: message_id,
             key: None,
             correlations: by_id.into_iter().chain([by_content]).collect(),
+            recorded: Some(body),
             early: None,
         }
     }

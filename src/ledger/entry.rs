@@ -160,10 +160,10 @@ impl Entry {
             "client": self.arrival.peer.address.to_string(),
             "connection": self.arrival.peer.connection,
             "request": self.request.as_ref().map(|body| serde_json::json!({
-                "headers": String::from_utf8_lossy(&body.head()),
+                "headers": super::secrets::clean(&String::from_utf8_lossy(&body.head())),
                 "size": body.size(),
                 "sha256": hex(&body.hash()),
-                "body": body.content().map(|c| String::from_utf8_lossy(&c).into_owned()),
+                "body": body.content().map(|c| super::secrets::clean(&String::from_utf8_lossy(&c)).into_owned()),
             })),
             "answer": self.answer.as_ref().map(|answer| serde_json::json!({
                 "status": answer.status,

@@ -1,0 +1,450 @@
+//! Mail over real sockets: what the client reads, what the connection does, and what the ledger says.
+
+use std::time::Duration;
+
+use ackdrop::suite::Limits;
+use serde_json::json;
+
+use crate::support::{App, Call, Conn, End, with};
+
+const ENVELOPE: &str = "MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.com>\r\n";
+const MAIL: &str = "Message-ID: <1@x>\r\nSubject: Receipt\r\n\r\nhello\r\n.\r\n";
+
+/// Reads one reply and returns its last line.
+async fn reply(conn: &mut Conn) -> String {
+    loop {
+        let line = conn.line().await;
+        if line.as_bytes().get(3) != Some(&b'-') {
+            return line;
+        }
+    }
+}
+
+/// Sends commands at once, and returns the codes of as many replies as told.
+async fn codes(conn: &mut Conn, commands: &str, replies: usize) -> Vec<String> {
+    conn.send(commands.as_bytes()).await;
+    let mut codes = Vec::new();
+    for _ in 0..replies {
+        codes.push(reply(conn).await[..3].to_owned());
+    }
+    codes
+}
+
+/// Opens a session up to its EHLO.
+async fn session(app: &App) -> Conn {
+    let mut conn = Conn::plain(app.suite.addresses().smtp().unwrap()).await;
+    assert_eq!(codes(&mut conn, "EHLO c.test\r\n", 2).await, ["220", "250"]);
+    conn
+}
+
+/// Sends one mail up to its dot, and reads no reply to that.
+async fn sent(app: &App) -> Conn {
+    let mut conn = session(app).await;
+    assert_eq!(
+        codes(&mut conn, &format!("{ENVELOPE}DATA\r\n"), 3).await,
+        ["250", "250", "354"]
+    );
+    conn.send(MAIL.as_bytes()).await;
+    conn
+}
+
+/// Returns received, accepted, refused, failed, incomplete; answered, withheld, lost.
+async fn counts(app: &App) -> ([u64; 5], [u64; 3]) {
+    app.settled().await;
+    let c = app.counts("smtp").await;
+    (
+        [c.received, c.accepted, c.refused, c.failed, c.incomplete],
+        [c.answered, c.withheld, c.lost],
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_is_stored_counted_and_found() {
+    with(
+        |b| b,
+        async |app: &App| {
+            for smtps in [false, true] {
+                let mut conn = if smtps {
+                    let mut conn = app.connect_tls(app.suite.addresses().smtps().unwrap()).await;
+                    assert_eq!(codes(&mut conn, "EHLO c.test\r\n", 2).await, ["220", "250"]);
+                    conn
+                } else {
+                    session(app).await
+                };
+                let wire = format!("{ENVELOPE}RCPT TO:<c@example.com>\r\nDATA\r\n{MAIL}QUIT\r\n");
+                conn.send(wire.as_bytes()).await;
+                let (said, end) = conn.rest().await;
+                let said = String::from_utf8(said).unwrap();
+                let replies: Vec<&str> = said.lines().map(|l| &l[..3]).collect();
+                assert_eq!(replies, ["250", "250", "250", "354", "250", "221"]);
+                assert!(said.contains("250 2.0.0 Ok: queued as msg_"), "{said}");
+                assert_eq!(end, End::Orderly);
+            }
+            assert_eq!(counts(app).await, ([2, 2, 0, 0, 0], [2, 0, 0]));
+            assert_eq!((app.effects("message"), app.effects("recipient")), (2, 4));
+            let list = app.admin(Call::get("/_mail?message-id=1@x&to=b@example.com")).await;
+            assert_eq!(
+                (&list["total"], &list["mails"][0]["subject"]),
+                (&json!(2), &json!("Receipt"))
+            );
+            let id = list["mails"][0]["id"].as_str().unwrap();
+            let raw = app.call(Call::get(&format!("/_mail/{id}/raw"))).await;
+            assert_eq!(raw.body, MAIL.strip_suffix(".\r\n").unwrap().as_bytes());
+            assert_eq!(app.call(Call::get("/_mail/msg_no")).await.status, 404);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_lost_after_the_commit_makes_a_duplicate_of_the_retry() {
+    for (how, said, end) in [
+        ("close", "", End::Orderly),
+        ("reset", "", End::Reset),
+        ("truncate", "250", End::Orderly),
+    ] {
+        with(
+            |b| b,
+            async |app: &App| {
+                let mut rule = json!({"mode": "drop-after-commit", "how": how, "on": 1, "provider": "smtp"});
+                if how == "truncate" {
+                    rule["bytes"] = json!(said.len());
+                }
+                app.fault(rule).await;
+                let mut conn = sent(app).await;
+                let (rest, ended) = conn.rest().await;
+                assert_eq!((String::from_utf8(rest).unwrap().as_str(), ended), (said, end), "{how}");
+                assert_eq!(counts(app).await, ([1, 1, 0, 0, 0], [0, 1, 0]), "{how}");
+                let mut conn = sent(app).await;
+                assert!(reply(&mut conn).await.starts_with("250 2.0.0 Ok: queued"));
+                assert_eq!(counts(app).await, ([2, 2, 0, 0, 0], [1, 1, 0]), "{how}");
+                let stats = app.suite.stats();
+                assert_eq!(stats.providers["smtp"].counts.duplicates, 1);
+                assert_eq!(stats.providers["smtp"].duplicates_by["message-id"], 1);
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hang_is_withheld_at_once_and_an_error_after_the_commit_too() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "drop-after-commit", "how": "hang", "on": 1, "provider": "smtp"}))
+                .await;
+            // Both rules match the first mail; the second mail is this one's second match.
+            app.fault(json!({"mode": "error-after-commit", "on": 2, "provider": "smtp"}))
+                .await;
+            let mut hung = sent(app).await;
+            app.until("the hang", |app| app.now("smtp").withheld == 1).await;
+            assert!(hung.is_silent(Duration::from_millis(50)).await);
+            let mut conn = sent(app).await;
+            assert!(reply(&mut conn).await.starts_with("451 4.3.0 "));
+            assert_eq!(codes(&mut conn, "NOOP\r\n", 1).await, ["250"]);
+            assert_eq!(counts(app).await, ([2, 2, 0, 0, 0], [0, 2, 0]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_before_the_commit_lets_earlier_replies_out_and_obeys_nothing_behind() {
+    for (step, replies) in [("mail", 0), ("rcpt", 1), ("data", 2), ("mid-data", 3), ("dot", 3)] {
+        for (how, end) in [("close", End::Orderly), ("reset", End::Reset)] {
+            with(
+                |b| b,
+                async |app: &App| {
+                    app.fault(
+                        json!({"mode": "fail-before-commit", "step": step, "how": how, "on": 1, "provider": "smtp"}),
+                    )
+                    .await;
+                    let mut conn = session(app).await;
+                    let wire = format!("{ENVELOPE}DATA\r\n{MAIL}{ENVELOPE}DATA\r\n{MAIL}");
+                    conn.send(wire.as_bytes()).await;
+                    if how == "close" {
+                        let (said, ended) = conn.rest().await;
+                        let said = String::from_utf8(said).unwrap();
+                        assert_eq!((said.lines().count(), ended), (replies, end), "{step} {said}");
+                    } else {
+                        for _ in 0..replies {
+                            reply(&mut conn).await;
+                        }
+                        assert_eq!(conn.rest().await, (vec![], end), "{step}");
+                    }
+                    assert_eq!(counts(app).await, ([1, 0, 0, 1, 0], [0, 1, 0]), "{step} {how}");
+                    assert_eq!(app.effects("message"), 0);
+                },
+            )
+            .await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_said_where_its_step_is() {
+    for (step, said) in [
+        ("mail", ["451", "503", "503"].as_slice()),
+        ("rcpt", &["250", "451", "554"]),
+        ("data", &["250", "250", "451"]),
+    ] {
+        with(
+            |b| b,
+            async |app: &App| {
+                app.fault(json!({"mode": "refuse", "step": step, "on": 1, "provider": "smtp"}))
+                    .await;
+                let mut conn = session(app).await;
+                assert_eq!(
+                    codes(&mut conn, &format!("{ENVELOPE}DATA\r\n"), 3).await,
+                    said,
+                    "{step}"
+                );
+                assert_eq!(counts(app).await, ([1, 0, 1, 0, 0], [1, 0, 0]), "{step}");
+            },
+        )
+        .await;
+    }
+    for step in ["mid-data", "dot"] {
+        with(
+            |b| b,
+            async |app: &App| {
+                app.fault(json!({"mode": "refuse", "step": step, "status": 554, "code": "5.7.1", "on": 1, "provider": "smtp"})).await;
+                let mut conn = sent(app).await;
+                assert!(reply(&mut conn).await.starts_with("554 5.7.1 "), "{step}");
+                assert_eq!(counts(app).await, ([1, 0, 1, 0, 0], [1, 0, 0]), "{step}");
+                assert_eq!(codes(&mut conn, "NOOP\r\n", 1).await, ["250"]);
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_recipient_leaves_the_attempt_alive() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(
+                json!({"mode": "refuse", "step": "rcpt", "recipient": "bad@*", "status": 550, "provider": "smtp"}),
+            )
+            .await;
+            let mut conn = session(app).await;
+            let wire = format!("{ENVELOPE}RCPT TO:<bad@example.com>\r\nDATA\r\n{MAIL}");
+            assert_eq!(codes(&mut conn, &wire, 5).await, ["250", "250", "550", "354", "250"]);
+            assert_eq!(app.effects("recipient"), 1);
+            assert_eq!(counts(app).await, ([1, 1, 0, 0, 0], [1, 0, 0]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ends_a_transaction_before_its_dot_makes_it_incomplete() {
+    for (end, code) in [("RSET", "250"), ("EHLO c.test", "250"), ("QUIT", "221")] {
+        with(
+            |b| b,
+            async |app: &App| {
+                let mut conn = session(app).await;
+                let said = codes(&mut conn, &format!("{ENVELOPE}{end}\r\n"), 3).await;
+                assert_eq!(said, ["250", "250", code], "{end}");
+                assert_eq!(counts(app).await, ([1, 0, 0, 0, 1], [1, 0, 0]), "{end}");
+            },
+        )
+        .await;
+    }
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conn = session(app).await;
+            let wire = format!("{ENVELOPE}{ENVELOPE}DATA\r\n{MAIL}");
+            assert_eq!(
+                codes(&mut conn, &wire, 6).await,
+                ["250", "250", "250", "250", "354", "250"]
+            );
+            assert_eq!(counts(app).await, ([2, 1, 0, 0, 1], [2, 0, 0]), "another MAIL");
+            codes(&mut conn, &format!("{ENVELOPE}DATA\r\nSubject: half"), 3).await;
+            drop(conn);
+            assert_eq!(counts(app).await, ([3, 1, 0, 0, 2], [2, 0, 1]), "the client left");
+            assert_eq!(app.effects("message"), 1);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_without_a_mail_counts_nothing_whatever_meets_it() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let smtp = app.suite.addresses().smtp().unwrap();
+            app.fault(json!({"mode": "fail-before-commit", "step": "connect", "how": "reset", "on": 1}))
+                .await;
+            assert_eq!(Conn::plain(smtp).await.rest().await, (vec![], End::Reset));
+            app.fault(json!({"mode": "refuse", "step": "greeting", "status": 554, "on": 1}))
+                .await;
+            let (said, end) = Conn::plain(smtp).await.rest().await;
+            assert!(said.starts_with(b"554 5.6.0 ") && end == End::Orderly);
+            app.fault(json!({"mode": "refuse", "step": "ehlo", "on": 1})).await;
+            let (said, _) = {
+                let mut conn = Conn::plain(smtp).await;
+                conn.send(b"EHLO c.test\r\n").await;
+                conn.rest().await
+            };
+            assert!(String::from_utf8(said).unwrap().contains("\r\n421 4.3.2 "));
+            app.fault(json!({"mode": "refuse", "step": "auth", "status": 535, "scope": "alice", "on": 1}))
+                .await;
+            app.fault(json!({"mode": "fail-before-commit", "step": "quit", "on": 1}))
+                .await;
+            let mut conn = session(app).await;
+            // "\0~alice\0x" in base64, twice: `on` counts sessions, and this one was met already.
+            let login = "AUTH PLAIN AH5hbGljZQB4\r\n";
+            assert_eq!(codes(&mut conn, &login.repeat(2), 2).await, ["535", "235"]);
+            conn.send(b"QUIT\r\n").await;
+            assert_eq!(conn.rest().await, (vec![], End::Orderly));
+            assert_eq!(app.now("smtp").received, 0);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_travels_in_a_recipient_or_a_header() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conn = session(app).await;
+            let magic = "MAIL FROM:<>\r\nRCPT TO:<drop-after-commit+reset+on1@fault.test>\r\nDATA\r\n";
+            assert_eq!(codes(&mut conn, magic, 3).await, ["250", "250", "354"]);
+            conn.send(MAIL.as_bytes()).await;
+            assert_eq!(conn.rest().await, (vec![], End::Reset));
+            let mut conn = session(app).await;
+            assert_eq!(
+                codes(&mut conn, &format!("{magic}{MAIL}"), 4).await[3],
+                "250",
+                "the retry is answered"
+            );
+            let header = format!("{ENVELOPE}DATA\r\nX-Ackdrop-Fault: error-after-commit; status=452\r\n{MAIL}");
+            assert_eq!(codes(&mut conn, &header, 4).await[3], "452");
+            assert_eq!(counts(app).await, ([3, 3, 0, 0, 0], [1, 2, 0]));
+            let wrong = format!("{ENVELOPE}RCPT TO:<explode@fault.test>\r\nDATA\r\nX-Ackdrop-Fault: explode\r\n{MAIL}");
+            assert_eq!(codes(&mut conn, &wrong, 5).await, ["250", "250", "550", "354", "554"]);
+            assert_eq!(counts(app).await, ([4, 3, 1, 0, 0], [2, 2, 0]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_while_it_waits_is_seen() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "hold-before-commit", "on": 1, "provider": "smtp"}))
+                .await;
+            let mut conn = sent(app).await;
+            app.until("the hold", |app| app.suite.holds().list(None).len() == 1)
+                .await;
+            conn.send(b"NOOP\r\n").await;
+            drop(conn);
+            assert_eq!(counts(app).await, ([1, 0, 0, 0, 1], [0, 0, 1]));
+            app.fault(json!({"mode": "delay", "at": "before", "delay": "200ms", "on": 1, "provider": "smtp"}))
+                .await;
+            let conn = sent(app).await;
+            app.until("the delay", |app| {
+                app.entries().iter().filter(|e| !e.fired.is_empty()).count() == 2
+            })
+            .await;
+            drop(conn);
+            assert_eq!(counts(app).await, ([2, 1, 0, 0, 1], [0, 0, 2]));
+            app.fault(json!({"mode": "hold-before-commit", "step": "rcpt", "on": 1, "provider": "smtp"}))
+                .await;
+            let mut conn = session(app).await;
+            assert_eq!(codes(&mut conn, ENVELOPE, 1).await, ["250"]);
+            app.until("the hold", |app| app.suite.holds().list(None).len() == 1)
+                .await;
+            drop(conn);
+            assert_eq!(counts(app).await, ([3, 1, 0, 0, 2], [0, 0, 3]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_half_closed_client_is_gone_but_what_it_sent_is_done() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conn = session(app).await;
+            conn.send(format!("{ENVELOPE}DATA\r\n{MAIL}").as_bytes()).await;
+            conn.half_close().await;
+            app.until("the mail", |app| app.now("smtp").received == 1).await;
+            app.settled().await;
+            let c = app.counts("smtp").await;
+            assert_eq!((c.received, c.accepted, c.answered + c.lost), (1, 1, 1));
+            let (said, _) = conn.rest().await;
+            let read = String::from_utf8_lossy(&said).contains("queued");
+            assert_eq!(read, c.answered == 1, "lost is never an answer that somebody read");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_names_the_scope() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conn = session(app).await;
+            let wire = format!("AUTH PLAIN AH5hbGljZQB4\r\n{ENVELOPE}DATA\r\n{MAIL}");
+            assert_eq!(codes(&mut conn, &wire, 5).await[4], "250");
+            let alice = app.admin(Call::get("/_mail?scope=alice")).await;
+            let default = app.admin(Call::get("/_mail?scope=default")).await;
+            assert_eq!((&alice["total"], &default["total"]), (&json!(1), &json!(0)));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silence_and_bodies_beyond_the_budget_are_answered() {
+    let limits = Limits {
+        idle: Duration::from_millis(150),
+        ..Limits::default()
+    };
+    with(
+        |b| b.limits(limits).arriving(1_000),
+        async |app: &App| {
+            let mut conn = session(app).await;
+            let wire = format!("{ENVELOPE}DATA\r\n{}\r\n.\r\n", "x".repeat(5_000));
+            assert_eq!(codes(&mut conn, &wire, 4).await, ["250", "250", "354", "452"]);
+            assert_eq!(
+                codes(&mut conn, &format!("{ENVELOPE}DATA\r\n{MAIL}"), 4).await[3],
+                "250"
+            );
+            codes(&mut conn, ENVELOPE, 2).await;
+            let (said, end) = conn.rest().await;
+            assert!(said.starts_with(b"421 4.4.2 ") && end == End::Orderly);
+            assert_eq!(counts(app).await, ([3, 1, 1, 0, 1], [3, 0, 0]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reset_lets_a_held_mail_go_without_an_effect() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "hold-before-commit", "on": 1, "provider": "smtp"}))
+                .await;
+            let mut conn = sent(app).await;
+            app.until("the hold", |app| app.suite.holds().list(None).len() == 1)
+                .await;
+            app.admin(Call::post("/_reset")).await;
+            assert_eq!(conn.rest().await.0, b"");
+            assert_eq!(app.effects("message"), 0);
+        },
+    )
+    .await;
+}
