@@ -6,6 +6,7 @@ pub mod admin;
 pub mod attempt;
 pub mod cli;
 pub mod config;
+pub mod duration;
 pub mod faults;
 pub mod idempotency;
 pub mod ledger;

@@ -15,11 +15,11 @@ use crate::attempt::{About, Budget, Holds, Way};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
-use crate::server::smtp::Offer;
 use crate::server::tls::{Authority, TlsError};
 use crate::server::{Listener, Shared, TakenPort};
 use crate::store::{Scope, Store, TooManyScopes};
 
+pub use crate::server::smtp::{Mechanism, Offer};
 pub use crate::server::{Kind, Limits, Listen};
 
 /// How long a stop waits for what is still going on.
@@ -37,6 +37,7 @@ pub struct Builder {
     arriving: u64,
     hang_cap: Duration,
     orders_require_key: bool,
+    smtp: Offer,
 }
 
 #[derive(Clone, Debug)]
@@ -156,6 +157,12 @@ impl Builder {
         self
     }
 
+    /// Sets what SMTP sessions offer.
+    pub fn smtp(mut self, offer: Offer) -> Self {
+        self.smtp = offer;
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -204,7 +211,7 @@ impl Builder {
             strays: admin.strays.clone(),
             arriving: Budget::new(self.arriving),
             limits: self.limits,
-            smtp: Offer::default(),
+            smtp: self.smtp,
             authority,
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
@@ -245,6 +252,7 @@ impl Suite {
             arriving: 256 << 20,
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
+            smtp: Offer::default(),
         }
     }
 

@@ -69,7 +69,6 @@ impl Provider for Smtp {
         let subject = mail.subject.clone().or_else(|| subject(header));
         // A copy: a slice would keep the whole mail in memory after its content was let go.
         let head = Bytes::copy_from_slice(&header[..header.len().min(KEPT_HEADER)]);
-        let body = self.ledger.keep(head, mail.content.clone(), true);
         let by_id = message_id.as_ref().map(|id| Correlation {
             by: "message-id",
             hash: hash([b"smtp".as_slice(), b"message-id", id.as_bytes()]),
@@ -78,16 +77,17 @@ impl Provider for Smtp {
             by: "content",
             hash: fingerprint::of(mail, subject.as_deref().unwrap_or_default()),
         };
+        let body = self.ledger.keep(head, mail.content.clone(), true);
         Identified {
+            recorded: Some(body.clone()),
             call: Call {
-                body: body.clone(),
+                body,
                 message_id: message_id.clone(),
                 subject: subject.map(Into::into),
             },
             name: message_id,
             key: None,
             correlations: by_id.into_iter().chain([by_content]).collect(),
-            recorded: Some(body),
             early: None,
         }
     }

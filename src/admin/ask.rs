@@ -36,6 +36,7 @@ impl Ask {
         let pairs = form_urlencoded::parse(query.as_bytes());
         Self {
             named: None,
+            query: query.to_owned(),
             pairs: pairs.into_owned().collect(),
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::ask::Ask;
 use super::{Admin, Error};
-use crate::faults::parse_duration;
+use crate::duration;
 use crate::ledger::rfc3339;
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +36,7 @@ pub(super) async fn advance(State(admin): State<Admin>, ask: Ask, body: Bytes) -
             "the body cannot be read: {e}; it looks like {{\"advance\": \"25h\"}}"
         ))
     })?;
-    let by = parse_duration(&asked.advance).map_err(|why| bad(format!("`advance` is `{}`: {why}", asked.advance)))?;
+    let by = duration::parse(&asked.advance).map_err(|why| bad(format!("`advance` is `{}`: {why}", asked.advance)))?;
     let by = time::Duration::try_from(by).map_err(|_| bad("`advance` is too long".into()))?;
     let scope = ask.scope()?;
     admin

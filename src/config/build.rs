@@ -24,7 +24,11 @@ impl Config {
             })
             .arriving(limits.arriving_memory)
             .hang_cap(limits.hang_cap)
-            .orders_require_key(self.orders_require_key);
+            .orders_require_key(self.orders_require_key)
+            .smtp(suite::Offer {
+                mechanisms: self.smtp_auth.clone().into(),
+                starttls: self.smtp_starttls,
+            });
         let listeners = [
             (Kind::Http, &self.http),
             (Kind::Https, &self.https),

@@ -22,8 +22,9 @@ pub use self::given::environment;
 pub use self::problem::{Problem, Problems};
 pub use self::settings::{SETTINGS, Setting};
 pub use self::source::{Origin, Source};
-pub use self::value::{Log, Mechanism, duration, size};
+pub use self::value::{Log, duration, size};
 pub use crate::suite::Listen;
+pub use crate::suite::Mechanism;
 
 /// Holds what the user asked for, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]

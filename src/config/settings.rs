@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::listen::Taken;
-use super::value::{count, duration, size, switch};
+use super::value::{count, duration, mechanism, size, switch};
 use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret};
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
@@ -52,7 +52,7 @@ pub static SETTINGS: &[Setting] = &[
     row("config", GENERAL, "FILE", "", "Read settings from this TOML file; its keys are these flags' names with _ for -", Kind::Path(|c| &mut c.config)),
     row("ca", GENERAL, "DIR", "", "Keep the certificate authority in this folder, as ca.pem and ca.key; without it a new one is made at each start", Kind::Path(|c| &mut c.ca)),
     row("log", GENERAL, "FORM", "text", "Log to standard error as text, json or off", Kind::Log(|c| &mut c.log)),
-    row("smtp_auth", PROVIDERS, "LIST", "plain,login", "Offer these logins, any password is right: plain, login, cram-md5, xoauth2, oauthbearer; `off` offers none", Kind::Mechanisms(|c| &mut c.smtp_auth)),
+    row("smtp_auth", PROVIDERS, "LIST", "plain,login", "Offer these logins, any password is right: plain, login, cram-md5, xoauth2; `off` offers none", Kind::Mechanisms(|c| &mut c.smtp_auth)),
     row("smtp_starttls", PROVIDERS, "BOOL", "false", "Offer STARTTLS on the SMTP listener", Kind::Switch(|c| &mut c.smtp_starttls)),
     row("orders_require_key", PROVIDERS, "BOOL", "false", "Refuse an order without an Idempotency-Key (400)", Kind::Switch(|c| &mut c.orders_require_key)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
@@ -128,7 +128,7 @@ impl Kind {
             Self::Faults(field) => field(config).extend_from_slice(values),
             Self::Mechanisms(field) => {
                 let names = split_lists(values);
-                let chosen = each(&names, problems, Mechanism::parse);
+                let chosen = each(&names, problems, mechanism);
                 for (mechanism, _) in chosen {
                     if !field(config).contains(&mechanism) {
                         field(config).push(mechanism);

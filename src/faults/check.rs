@@ -138,7 +138,7 @@ fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     }
     match mode {
         Mode::Delay if !reader.has("delay") => {
-            reader.report_allowing("delay", "is missing", super::duration::EXAMPLES);
+            reader.report_allowing("delay", "is missing", crate::duration::EXAMPLES);
         }
         Mode::FailBeforeCommit => check_loss(reader, draft),
         _ => {}

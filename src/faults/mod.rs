@@ -6,13 +6,12 @@
 //! In reading order: `rule` (the words of a rule and of a verdict), `facts` and `condition` (matching), `wildcard`,
 //! `occasion` (the `on` field), `rules` (the rule set and the decision), `view` (what users see of a rule),
 //! `in_request` (rules that travel in a request or a mail), then reading: `bind`, `parse`, `reader`, `check`, `catalog`,
-//! `duration`, `word`, `problem`.
+//! `word`, `problem`.
 
 mod bind;
 mod catalog;
 mod check;
 mod condition;
-mod duration;
 mod facts;
 mod in_request;
 mod occasion;
@@ -31,7 +30,6 @@ mod tests;
 
 pub use bind::bind_scope;
 pub use catalog::{Catalog, Known, Protocol};
-pub use duration::parse as parse_duration;
 pub use facts::Facts;
 pub use in_request::{InRequest, parse_header, parse_mail_header, parse_recipient};
 pub use parse::{parse_json, parse_value};

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::catalog::nearest;
-use super::duration;
 use super::problem::Problem;
 use super::wildcard::Pattern;
 use super::word::Word;
@@ -128,10 +127,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn duration(&mut self, field: &str) -> Option<Duration> {
         let read = match self.map.get(field)? {
-            Value::String(text) => duration::parse(text),
+            Value::String(text) => crate::duration::parse(text),
             _ => Err("must be a string: a whole number and a unit"),
         };
-        read.map_err(|why| self.report_allowing(field, why, duration::EXAMPLES))
+        read.map_err(|why| self.report_allowing(field, why, crate::duration::EXAMPLES))
             .ok()
     }
 

@@ -163,15 +163,24 @@ impl Entry {
                 "headers": super::secrets::clean(&String::from_utf8_lossy(&body.head())),
                 "size": body.size(),
                 "sha256": hex(&body.hash()),
-                "body": body.content().map(|c| super::secrets::clean(&String::from_utf8_lossy(&c)).into_owned()),
+                "body": body.content().map(|c| shown(&c)),
+                "body_cut": body.size() > SHOWN as u64,
             })),
             "answer": self.answer.as_ref().map(|answer| serde_json::json!({
                 "status": answer.status,
                 "headers": answer.headers,
-                "body": answer.content.bytes().map(|c| super::secrets::clean(&String::from_utf8_lossy(&c)).into_owned()),
+                "body": answer.content.bytes().map(|c| shown(&c)),
             })),
         })
     }
+}
+
+/// How many bytes of a body an entry shows; the whole of it is with the mail or the delivery.
+const SHOWN: usize = 64 << 10;
+
+fn shown(content: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&content[..content.len().min(SHOWN)]);
+    super::secrets::clean(&text).into_owned()
 }
 
 impl Recorded {

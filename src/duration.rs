@@ -1,12 +1,12 @@
-//! Durations as users write them: `250ms`, `2s`, `5m`, `1h`.
+//! Durations as users write them, everywhere: `250ms`, `2s`, `5m`, `1h`.
 
 use std::time::Duration;
 
 /// The longest one: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What a right one looks like, for error texts.
-pub(super) const EXAMPLES: [&str; 4] = ["250ms", "2s", "5m", "1h"];
+/// Shows what a right one looks like, for error texts.
+pub const EXAMPLES: [&str; 4] = ["250ms", "2s", "5m", "1h"];
 
 /// Reads a duration.
 ///
