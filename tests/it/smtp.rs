@@ -478,3 +478,87 @@ async fn what_stands_behind_starttls_is_thrown_away() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inside_tls_an_answer_is_lost_as_exactly() {
+    for (how, said, end) in [
+        ("close", "", End::Orderly),
+        ("reset", "", End::Reset),
+        ("truncate", "250 2.", End::Truncated),
+    ] {
+        with(
+            |b| b,
+            async |app: &App| {
+                let mut rule = json!({"mode": "drop-after-commit", "how": how, "provider": "smtp"});
+                if how == "truncate" {
+                    rule["bytes"] = json!(said.len());
+                }
+                app.fault(rule).await;
+                let mut conn = app.connect_tls(app.suite.addresses().smtps().unwrap()).await;
+                let wire = format!("EHLO c.test\r\n{ENVELOPE}DATA\r\n");
+                assert_eq!(codes(&mut conn, &wire, 5).await[4], "354");
+                // Unread bytes wait behind the dot: a FIN must stay one all the same.
+                conn.send(format!("{MAIL}{ENVELOPE}QUIT\r\n").as_bytes()).await;
+                let (rest, ended) = conn.rest().await;
+                assert_eq!((String::from_utf8(rest).unwrap().as_str(), ended), (said, end), "{how}");
+                assert_eq!(counts(app).await, ([1, 1, 0, 0, 0], [0, 1, 0]), "{how}");
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_cut_at_or_past_its_length_is_answered_and_ends() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "drop-after-commit", "how": "truncate", "bytes": 1000, "provider": "smtp"}))
+                .await;
+            let mut conn = sent(app).await;
+            let (said, end) = conn.rest().await;
+            assert!(said.starts_with(b"250 2.0.0 Ok") && said.ends_with(b"\r\n"));
+            assert_eq!(end, End::Orderly);
+            assert_eq!(counts(app).await, ([1, 1, 0, 0, 0], [1, 0, 0]));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hold_at_any_step_is_let_go_as_told() {
+    for step in ["greeting", "ehlo", "mail", "rcpt", "data", "mid-data", "dot"] {
+        with(
+            |b| b,
+            async |app: &App| {
+                let smtp = app.suite.addresses().smtp().unwrap();
+                let wire = format!("EHLO c.test\r\n{ENVELOPE}DATA\r\n{MAIL}");
+                for then in [json!({"then": "answer"}), json!({"then": "drop", "how": "reset"})] {
+                    app.fault(json!({"mode": "hold-before-commit", "step": step, "provider": "smtp", "on": 1}))
+                        .await;
+                    let mut conn = Conn::plain(smtp).await;
+                    conn.send(wire.as_bytes()).await;
+                    app.until("the hold", |app| app.suite.holds().list(None).len() == 1)
+                        .await;
+                    let id = app.suite.holds().list(None)[0].id.clone();
+                    let release = Call::post(&format!("/_holds/{id}/release")).json(&then);
+                    assert!(app.call(release).await.status < 300, "{step}");
+                    if then["then"] == "answer" {
+                        let mut said = Vec::new();
+                        for _ in 0..6 {
+                            said.push(reply(&mut conn).await[..3].to_owned());
+                        }
+                        assert_eq!(said, ["220", "250", "250", "250", "354", "250"], "{step}");
+                    } else {
+                        // Replies to what came before the step may be read first.
+                        assert_eq!(conn.rest().await.1, End::Reset, "{step}");
+                    }
+                }
+                let begun = u64::from(!["greeting", "ehlo"].contains(&step));
+                let expected = ([1 + begun, 1, 0, begun, 0], [1, begun, 0]);
+                assert_eq!(counts(app).await, expected, "{step}");
+            },
+        )
+        .await;
+    }
+}
