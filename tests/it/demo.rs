@@ -64,7 +64,7 @@ async fn doubles_the_naive_workers_mail_and_webhook_and_nothing_else() {
             let wanted = serde_json::json!({
                 "provider": provider, "class": class, "mode": mode, "worker": worker,
                 "attempts": attempts, "effect": effect, "effects": effects,
-                "believes": if state == "done" { "once" } else { "unsure" }, "state": state,
+                "believes": if state == "done" { "once" } else { "unsure" }, "state": state, "as_expected": true,
             });
             assert!(rows.contains(&wanted), "no {wanted} in {rows:#?}");
         }

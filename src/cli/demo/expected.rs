@@ -51,6 +51,12 @@ const fn expect(provider: Provider, mode: Mode, worker: Worker, attempts: u64, e
     Expected { cell, counted, state }
 }
 
+impl Expected {
+    pub(super) fn is_met_by(&self, row: &Row) -> bool {
+        (row.cell, row.counted, row.told.belief.state()) == (self.cell, self.counted, self.state)
+    }
+}
+
 /// Lists in words what came out otherwise.
 pub(super) fn differences(expected: &[Expected], rows: &[Row]) -> Vec<String> {
     let difference = |expected: &Expected| {
@@ -60,7 +66,7 @@ pub(super) fn differences(expected: &[Expected], rows: &[Row]) -> Vec<String> {
         let Some(row) = rows.iter().find(|row| row.cell == *cell) else {
             return Some(format!("{name}: expected {wanted}; it was not played"));
         };
-        if (row.counted, row.told.belief.state()) == (*counted, *state) {
+        if expected.is_met_by(row) {
             return None;
         }
         let got = came(row.counted, row.told.belief.state());

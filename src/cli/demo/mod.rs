@@ -83,7 +83,7 @@ fn count(suite: &Suite, cell: Cell, scope: &Scope) -> Counted {
 fn conclude(expected: &[Expected], rows: &[Row], json: bool, color: bool) -> (String, Answer) {
     let differences = expected::differences(expected, rows);
     let text = if json {
-        report::json(rows)
+        report::json(expected, rows)
     } else {
         report::text(rows, &differences, color)
     };
@@ -136,5 +136,16 @@ mod tests {
         assert_eq!(concluded(|rows| drop(rows.pop())).1, Answer::No);
         let rows = rows_as_expected();
         assert_eq!(conclude(&EXPECTED, &rows[1..], true, false).1, Answer::No);
+    }
+
+    #[test]
+    fn machines_are_told_which_row_is_wrong() {
+        let mut rows = rows_as_expected();
+        rows[1].counted.effects = 2;
+        let (text, answer) = conclude(&EXPECTED, &rows, true, false);
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+        let wrong = rows.iter().filter(|row| row["as_expected"] == false);
+        assert_eq!(wrong.map(|row| &row["provider"]).collect::<Vec<_>>(), ["orders"]);
+        assert_eq!(answer, Answer::No);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::cell::{Cell, Mode, Row};
+use super::expected::Expected;
 use super::worker::State::Review;
 use super::worker::Worker;
 
@@ -14,15 +15,12 @@ meets the fault. The provider counts attempts and effects, never the worker.
 ";
 
 const MEANING: &str = "\
-The naive worker believes `once` everywhere. Where the provider enforces the
-key (stripe, orders) it is right: its retry got the saved answer. Where the key
-is a hint (smtp, webhook) a lost answer made 2 mails and 2 deliveries, and its
-run is green all the same.
-
-The careful worker never makes 2. It retries where the key is enforced; else it
-puts the job to review, with 0 effects or with 1: what failed before the commit
-and what was lost after it look the same to every client. Only the provider
-knows, so ask the provider.
+The naive worker believes `once` everywhere, and its runs are green. After a
+lost answer that is true only where the provider enforces the key: stripe and
+orders did it once, smtp and webhook twice. The careful worker never makes 2:
+where the key is only a hint it puts the unsure job to review, with 0 effects or
+with 1, for what failed before the commit and what was lost after it look the
+same to every client.
 ";
 
 const PROVIDER_WIDTH: usize = 9;
@@ -30,17 +28,22 @@ const HEADINGS: [&str; 4] = ["sent", "effects", "believes", "state"];
 const GAP: &str = "    ";
 
 /// Writes the rows as one array, a row a line.
-pub(super) fn json(rows: &[Row]) -> String {
-    let lines: Vec<String> = rows.iter().map(|row| format!("  {}", object(row))).collect();
+pub(super) fn json(expected: &[Expected], rows: &[Row]) -> String {
+    let line = |row: &Row| {
+        let as_expected = expected.iter().any(|expected| expected.is_met_by(row));
+        format!("  {}", object(row, as_expected))
+    };
+    let lines: Vec<String> = rows.iter().map(line).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
 }
 
-fn object(row: &Row) -> Value {
+fn object(row: &Row, as_expected: bool) -> Value {
     let Cell { provider, mode, worker } = row.cell;
     json!({
         "provider": provider.name(), "class": provider.class(), "mode": mode.name(), "worker": worker.name(),
         "attempts": row.counted.attempts, "effect": provider.effect(), "effects": row.counted.effects,
         "believes": row.told.belief.name(), "state": row.told.belief.state().name(),
+        "as_expected": as_expected,
     })
 }
 
