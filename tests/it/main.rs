@@ -1,5 +1,6 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
+mod demo;
 mod endings;
 mod layering;
 mod leaving;
