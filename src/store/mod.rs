@@ -98,9 +98,7 @@ impl Store {
     /// Fails if it would need one world too many.
     pub fn begin(&self, scope: &Scope, arrival: Arrival) -> Result<Ticket, TooManyScopes> {
         let world = self.world(scope)?;
-        let shared = Arc::clone(&self.0);
-        let clock = Arc::new(move || shared.now());
-        Ok(Ticket::begin(world, self.0.ledger.clone(), clock, arrival))
+        Ok(Ticket::begin(Arc::clone(&self.0), world, arrival))
     }
 
     /// Reads a world by a closure; an unknown world is empty and is not made. What the closure changes is thrown away.
