@@ -32,6 +32,8 @@ struct Measured {
     /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
     total: u64,
     body_over: bool,
+    begun: bool,
+    stalled: bool,
     cut: bool,
 }
 
@@ -47,6 +49,8 @@ impl Gauge {
         measured.outgoing = Some(outgoing);
         measured.sent = 0;
         measured.body_over = false;
+        measured.begun = false;
+        measured.stalled = false;
     }
 
     /// Marks the end of the answer's body; from here the next flush completes it.
@@ -92,13 +96,41 @@ impl Gauge {
         usize::try_from(left).map_or(wanted, |left| left.min(wanted))
     }
 
+    /// Bytes are about to be handed over; said before, for a client may read them before we come to say it after.
+    fn leaving(&self) {
+        let mut measured = self.lock();
+        let Some(outgoing) = &measured.outgoing else {
+            return;
+        };
+        if !measured.begun {
+            outgoing.begin();
+        } else if measured.stalled {
+            outgoing.go_on();
+        }
+        measured.begun = true;
+        measured.stalled = false;
+    }
+
+    /// Looks at how a write or flush went: one that has to wait for the client says that the answer cannot have been read whole.
+    fn looked_at<T>(&self, went: Poll<T>) -> Poll<T> {
+        if went.is_pending() {
+            let mut measured = self.lock();
+            if let Some(outgoing) = measured
+                .outgoing
+                .as_ref()
+                .filter(|_| measured.begun && !measured.stalled)
+            {
+                outgoing.stall();
+                measured.stalled = true;
+            }
+        }
+        went
+    }
+
     fn wrote(&self, bytes: usize) {
         let mut measured = self.lock();
         measured.total += bytes as u64;
-        if let Some(outgoing) = &measured.outgoing {
-            if measured.sent == 0 && bytes > 0 {
-                outgoing.begin();
-            }
+        if measured.outgoing.is_some() {
             measured.sent += bytes as u64;
         }
     }
@@ -153,7 +185,9 @@ impl AsyncWrite for Wire {
             ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
             return Poll::Ready(Err(self.gauge.cut_off()));
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -168,7 +202,9 @@ impl AsyncWrite for Wire {
             let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
             return self.poll_write(cx, first);
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -178,7 +214,8 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        let went = Pin::new(&mut self.stream).poll_flush(cx);
+        ready!(self.gauge.looked_at(went))?;
         Poll::Ready(self.gauge.flushed())
     }
 

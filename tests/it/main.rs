@@ -1,6 +1,11 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
 mod endings;
+mod holds;
 mod layering;
 mod leaving;
+mod reservations;
+mod reset;
+mod sending;
+mod stopping;
 mod support;
