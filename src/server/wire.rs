@@ -34,6 +34,8 @@ struct Measured {
     /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
     total: u64,
     body_over: bool,
+    begun: bool,
+    stalled: bool,
     cut: bool,
 }
 
@@ -50,6 +52,8 @@ impl Gauge {
         measured.sent = 0;
         measured.begun = false;
         measured.body_over = false;
+        measured.begun = false;
+        measured.stalled = false;
     }
 
     /// Marks the end of the answer's body; from here the next flush completes it.
@@ -96,6 +100,37 @@ impl Gauge {
         let cut = measured.outgoing.as_ref().and_then(|o| o.cut);
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(measured.sent));
         usize::try_from(left).map_or(wanted, |left| left.min(wanted))
+    }
+
+    /// Bytes are about to be handed over; said before, for a client may read them before we come to say it after.
+    fn leaving(&self) {
+        let mut measured = self.lock();
+        let Some(outgoing) = &measured.outgoing else {
+            return;
+        };
+        if !measured.begun {
+            outgoing.begin();
+        } else if measured.stalled {
+            outgoing.go_on();
+        }
+        measured.begun = true;
+        measured.stalled = false;
+    }
+
+    /// Looks at how a write or flush went: one that has to wait for the client says that the answer cannot have been read whole.
+    fn looked_at<T>(&self, went: Poll<T>) -> Poll<T> {
+        if went.is_pending() {
+            let mut measured = self.lock();
+            if let Some(outgoing) = measured
+                .outgoing
+                .as_ref()
+                .filter(|_| measured.begun && !measured.stalled)
+            {
+                outgoing.stall();
+                measured.stalled = true;
+            }
+        }
+        went
     }
 
     fn wrote(&self, bytes: usize) {
@@ -156,7 +191,9 @@ impl AsyncWrite for Wire {
             ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
             return Poll::Ready(Err(self.gauge.cut_off()));
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -171,7 +208,9 @@ impl AsyncWrite for Wire {
             let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
             return self.poll_write(cx, first);
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -181,7 +220,8 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        let went = Pin::new(&mut self.stream).poll_flush(cx);
+        ready!(self.gauge.looked_at(went))?;
         Poll::Ready(self.gauge.flushed())
     }
 

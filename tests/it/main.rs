@@ -2,7 +2,12 @@
 
 mod demo;
 mod endings;
+mod holds;
 mod layering;
 mod leaving;
+mod reservations;
+mod reset;
+mod sending;
 mod smtp;
+mod stopping;
 mod support;

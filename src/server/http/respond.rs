@@ -27,6 +27,7 @@ type Answer = Result<Response<Outbound>, Ended>;
 
 /// Answers one request, or ends the connection.
 pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+    connection.arrived();
     let (head, incoming) = request.into_parts();
     let route = match route(&head) {
         Ok(route) => route,
