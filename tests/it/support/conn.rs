@@ -78,7 +78,10 @@ impl Conn {
 
     /// Reads one HTTP answer with a content-length.
     pub(crate) async fn answer(&mut self) -> Answer {
-        let mut head = Vec::new();
+        self.answer_from(Vec::new()).await
+    }
+
+    async fn answer_from(&mut self, mut head: Vec<u8>) -> Answer {
         while !head.ends_with(b"\r\n\r\n") {
             head.extend(self.read_exact(1).await);
         }
@@ -86,6 +89,18 @@ impl Conn {
         let length = answer.header("content-length").map_or(0, |n| n.parse().unwrap());
         answer.body = self.read_exact(length).await;
         answer
+    }
+
+    /// Reads one HTTP answer, or nothing if the connection ends before its first byte.
+    pub(crate) async fn answer_if_any(&mut self) -> Option<Answer> {
+        let mut first = [0];
+        let read = within("an answer or the end", self.stream.read(&mut first)).await;
+        match read {
+            Ok(1) => Some(self.answer_from(first.to_vec()).await),
+            Ok(_) => None,
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => None,
+            Err(e) => panic!("an unexpected end: {e}"),
+        }
     }
 
     /// Reads to the end and says how it came.
