@@ -28,13 +28,13 @@ pub(crate) struct Gauge(Arc<Mutex<Measured>>);
 #[derive(Debug, Default)]
 struct Measured {
     outgoing: Option<Outgoing>,
-    /// Whether a first byte of it was about to leave.
-    begun: bool,
     sent: u64,
     /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
     total: u64,
     body_over: bool,
+    /// Whether a first byte of the answer was about to leave.
     begun: bool,
+    /// Whether it waits for its client to read.
     stalled: bool,
     cut: bool,
 }
@@ -50,7 +50,6 @@ impl Gauge {
         let mut measured = self.lock();
         measured.outgoing = Some(outgoing);
         measured.sent = 0;
-        measured.begun = false;
         measured.body_over = false;
         measured.begun = false;
         measured.stalled = false;
@@ -91,12 +90,9 @@ impl Gauge {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many of these bytes may leave now. Notes the beginning of an answer before its first byte can be read by anybody.
+    /// Returns how many of these bytes may leave now.
     fn allowance(&self, wanted: usize) -> usize {
-        let mut measured = self.lock();
-        if !measured.begun && wanted > 0 {
-            measured.begun = measured.outgoing.as_ref().map(Outgoing::begin).is_some();
-        }
+        let measured = self.lock();
         let cut = measured.outgoing.as_ref().and_then(|o| o.cut);
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(measured.sent));
         usize::try_from(left).map_or(wanted, |left| left.min(wanted))

@@ -10,4 +10,5 @@ mod reset;
 mod sending;
 mod smtp;
 mod stopping;
+mod stripe;
 mod support;

@@ -32,6 +32,12 @@ impl Duplex for TlsStream<TcpStream> {
     }
 }
 
+impl Duplex for TlsStream<Pin<Box<dyn Duplex>>> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0.tcp()
+    }
+}
+
 /// Says how a client leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leave {
