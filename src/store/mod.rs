@@ -61,6 +61,8 @@ struct Shared {
     over: Mutex<CancellationToken>,
     /// What the clock of the whole suite was advanced by.
     advanced: Mutex<Duration>,
+    /// Held by the one reset that goes on.
+    resetting: Mutex<()>,
 }
 
 impl std::fmt::Debug for Store {
@@ -82,6 +84,7 @@ impl Store {
             since: Mutex::new(OffsetDateTime::now_utc()),
             over: Mutex::default(),
             advanced: Mutex::new(Duration::ZERO),
+            resetting: Mutex::new(()),
         }))
     }
 
@@ -160,24 +163,22 @@ impl Store {
         scopes
     }
 
-    /// Resets one world, or all of them and the suite's clock.
-    pub fn reset(&self, scope: Option<&Scope>) {
-        match scope {
-            Some(scope) => {
-                if let Some(world) = self.0.worlds.get(scope).map(|w| Arc::clone(&w)) {
-                    world.reset(&self.0.ledger);
-                }
-            }
+    /// Resets one world, or all of them and the suite's clock, and does `with_it` in the same moment, under the worlds' locks.
+    pub fn reset(&self, scope: Option<&Scope>, with_it: impl FnOnce()) {
+        // Two that lock many worlds could wait for each other; nobody else ever holds more than one.
+        let _alone = lock(&self.0.resetting);
+        let worlds: Vec<_> = match scope {
+            Some(scope) => self.0.worlds.get(scope).map(|w| Arc::clone(&w)).into_iter().collect(),
             None => {
                 *lock(&self.0.advanced) = Duration::ZERO;
                 *lock(&self.0.since) = OffsetDateTime::now_utc();
                 self.0.generation.fetch_add(1, Ordering::Relaxed);
-                let worlds: Vec<_> = self.0.worlds.iter().map(|w| Arc::clone(&w)).collect();
-                for world in worlds {
-                    world.reset(&self.0.ledger);
-                }
-                std::mem::take(&mut *lock(&self.0.over)).cancel();
+                self.0.worlds.iter().map(|w| Arc::clone(&w)).collect()
             }
+        };
+        World::reset(&worlds, &self.0.ledger, with_it);
+        if scope.is_none() {
+            std::mem::take(&mut *lock(&self.0.over)).cancel();
         }
     }
 

@@ -133,17 +133,21 @@ impl World {
         }
     }
 
-    /// Begins anew; whatever began before changes nothing any more.
-    pub(crate) fn reset(&self, ledger: &Ledger) {
-        let old = {
-            let mut state = self.lock();
+    /// Begins these worlds anew in one moment, and does `with_it` in the same: whatever began before changes nothing any more, and whatever
+    /// begins after finds all of it done. One call at a time.
+    pub(crate) fn reset(worlds: &[Arc<Self>], ledger: &Ledger, with_it: impl FnOnce()) {
+        let mut states: Vec<_> = worlds.iter().map(|world| world.lock()).collect();
+        let mut old = Vec::with_capacity(states.len());
+        for (world, state) in worlds.iter().zip(&mut states) {
             let next = State::new(state.generation + 1);
-            let old = std::mem::replace(&mut *state, next);
-            ledger.forget(self.scope.as_str());
-            old
-        };
-        old.over.cancel();
-        drop(old);
+            old.push(std::mem::replace(&mut **state, next));
+            ledger.forget(world.scope.as_str());
+        }
+        with_it();
+        drop(states);
+        for state in old {
+            state.over.cancel();
+        }
     }
 }
 

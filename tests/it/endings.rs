@@ -384,3 +384,24 @@ async fn a_body_that_is_too_large_is_refused_by_a_whole_answer_and_a_fin() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chunked_body_is_read_and_one_whose_framing_is_broken_is_told_so() {
+    let head = "POST /orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    with(
+        |b| b,
+        async |app: &App| {
+            for (n, mut conn) in app.connect_both().await.into_iter().enumerate() {
+                let good = format!("{head}f\r\n{{\"reference\":\"r\r\n3\r\n{n}\"}}\r\n0\r\nx-trailer: 1\r\n\r\n");
+                conn.send(good.as_bytes()).await;
+                assert_eq!(conn.answer().await.status, 201);
+                conn.send(format!("{head}zz\r\n").as_bytes()).await;
+                assert_eq!(conn.answer().await.status, 400);
+                assert_eq!(conn.rest().await, (vec![], End::Orderly));
+            }
+            let counts = app.counts("orders").await;
+            assert_eq!((counts.accepted, counts.incomplete, counts.answered), (2, 2, 4));
+        },
+    )
+    .await;
+}

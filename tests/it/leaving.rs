@@ -27,6 +27,48 @@ async fn mid_body_is_incomplete_and_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn after_a_continue_is_incomplete_and_lost() {
+    with(
+        |b| b,
+        async |app: &App| {
+            for mut conn in app.connect_both().await {
+                conn.send(&Call::order("never").header("expect", "100-continue").head())
+                    .await;
+                assert_eq!(conn.answer_head().await.status, 100);
+                conn.leave(Leave::Fin).await;
+                app.until("the end", |app| app.now("orders").open == 0).await;
+            }
+            let counts = app.counts("orders").await;
+            assert_eq!((counts.received, counts.incomplete, counts.lost), (2, 2, 2));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn during_the_delay_that_a_target_was_told_is_accepted_and_lost() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.admin(Call::new("PUT", "/_hooks/slow").json(&json!({"delay": "1s"})))
+                .await;
+            for mut conn in app.connect_both().await {
+                conn.send(&Call::post("/hooks/slow").bytes()).await;
+                app.until("the commit", |app| {
+                    app.now("webhook").open == 1 && app.now("webhook").in_flight == 0
+                })
+                .await;
+                conn.leave(Leave::Rst).await;
+                app.settled().await;
+            }
+            let counts = app.counts("webhook").await;
+            assert_eq!((counts.accepted, counts.lost), (2, 2));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn before_the_head_is_whole_is_no_attempt() {
     with(
         |b| b,

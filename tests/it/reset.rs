@@ -1,6 +1,9 @@
 //! A reset begins anew: nothing from before counts or stays.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ackdrop::faults::Source;
+use ackdrop::store::Scope;
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -85,11 +88,7 @@ async fn nothing_from_before_counts_or_stays_in_its_scope_and_no_other_is_touche
             end_all(bob).await;
             assert_eq!(app.suite.stats().total.received, 0);
             assert!(app.entries().is_empty() && app.held(None).is_empty());
-            let generation = |scope: &str| {
-                app.suite
-                    .stats_of(&ackdrop::store::Scope::parse(scope).unwrap())
-                    .generation
-            };
+            let generation = |scope: &str| app.suite.stats_of(&Scope::parse(scope).unwrap()).generation;
             assert_eq!((generation("alice"), generation("bob")), (3, 2));
         },
     )
@@ -143,27 +142,64 @@ async fn rules_of_the_api_go_given_ones_are_armed_again_and_the_clock_and_hooks_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_began_before_does_not_use_up_a_rule_that_was_armed_again() {
-    let given = r#"{"mode": "drop-after-commit", "provider": "orders", "on": 1}"#;
+    for mode in ["fail-before-commit", "drop-after-commit"] {
+        let given = format!("{mode}; provider=orders; on=1");
+        with(
+            |b| b.fault(Source::Flag, "--fault", given),
+            async |app: &App| {
+                let mut early = app.connect().await;
+                let bytes = Call::order("early").bytes();
+                let (most, last) = bytes.split_at(bytes.len() - 1);
+                early.send(most).await;
+                app.until("the arrival", |app| app.now("orders").received == 1).await;
+                app.admin(Call::post("/_reset")).await;
+                early.send(last).await;
+                assert_eq!(early.rest().await.0, b"");
+                let mut hit = app.connect().await;
+                hit.send(&Call::order("early").bytes()).await;
+                assert_eq!(
+                    hit.rest().await.0,
+                    b"",
+                    "{mode} waited for the first of the new generation"
+                );
+                let counts = app.counts("orders").await;
+                assert_eq!((counts.received, counts.withheld), (1, 1), "{mode}");
+            },
+        )
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_was_armed_again_hits_once_in_each_generation_whatever_races() {
+    let given = "drop-after-commit; provider=orders; on=1";
     with(
         |b| b.fault(Source::Flag, "--fault", given),
         async |app: &App| {
-            let mut early = app.connect().await;
-            let bytes = Call::order("early").bytes();
-            let (most, last) = bytes.split_at(bytes.len() - 1);
-            early.send(most).await;
-            app.until("the arrival", |app| app.now("orders").received == 1).await;
-            app.admin(Call::post("/_reset")).await;
-            early.send(last).await;
-            assert_eq!(early.rest().await.0, b"");
-            let mut hit = app.connect().await;
-            hit.send(&Call::order("early").bytes()).await;
-            assert_eq!(
-                hit.rest().await.0,
-                b"",
-                "the rule waited for the first of the new generation"
-            );
-            let counts = app.counts("orders").await;
-            assert_eq!((counts.received, counts.accepted, counts.withheld), (1, 1, 1));
+            let stop = AtomicBool::new(false);
+            let calls = async |client: usize| {
+                for n in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let mut conn = app.connect().await;
+                    let call = Call::order(&format!("o{client}-{n}")).header("connection", "close");
+                    conn.send(&call.bytes()).await;
+                    conn.rest().await;
+                }
+            };
+            let resets = async {
+                for n in 0..100 {
+                    let scope = Scope::default();
+                    // Such a rule has no scope, so a scoped reset leaves it as it is.
+                    app.suite.reset(None);
+                    app.until("a few calls", |app| app.of("default").received > 3).await;
+                    let withheld = app.suite.stats_of(&scope).total.withheld;
+                    assert!(withheld <= 1, "round {n}: on=1 hit {withheld} times");
+                }
+                stop.store(true, Ordering::Relaxed);
+            };
+            tokio::join!(join_all((0..8).map(calls)), resets);
         },
     )
     .await;
@@ -194,7 +230,7 @@ async fn racing_two_hundred_calls_leaves_counts_of_the_last_generation_alone() {
             };
             tokio::join!(join_all((0..200).map(call)), resets);
             app.settled().await;
-            let stats = app.suite.stats_of(&ackdrop::store::Scope::default());
+            let stats = app.suite.stats_of(&Scope::default());
             assert!(stats.generation > 10, "{}", stats.generation);
             let entries = app.entries();
             assert!(entries.iter().all(|entry| entry.generation == stats.generation));
