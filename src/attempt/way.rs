@@ -327,8 +327,8 @@ fn pass_through<P: Provider>(
             let reply = provider.conflict(request, call, &Conflict::InFlight);
             return Some(Settled::refused(asked, reply));
         }
-        Admission::Mismatch(record) => {
-            let reply = provider.conflict(request, call, &Conflict::Mismatch(record.as_deref()));
+        Admission::Mismatch(endpoint) => {
+            let reply = provider.conflict(request, call, &Conflict::Mismatch(&endpoint));
             return Some(Settled::refused(asked, reply));
         }
         Admission::Fresh => {}

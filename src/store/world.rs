@@ -12,10 +12,11 @@ use super::{Scope, Shared, Snapshot, Stale};
 use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
 
 /// Is a volatile reservation of a key: in progress, and whose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reserved {
     pub(crate) attempt: u64,
     pub(crate) fingerprint: crate::ledger::Hash,
+    pub(crate) endpoint: Arc<str>,
 }
 
 type Partitioned<V> = HashMap<Arc<str>, HashMap<Arc<str>, V>>;

@@ -104,7 +104,7 @@ fn a_key_in_use_is_a_conflict() {
         "There is currently another in-progress request using this Idempotent Key (that probably means you submitted twice, and \
          the other request is still going through): k. Please try again later."
     );
-    let reply = Stripe.conflict(&request, &call, &Conflict::Mismatch(None));
+    let reply = Stripe.conflict(&request, &call, &Conflict::Mismatch("/v1/charges"));
     assert!(String::from_utf8_lossy(&reply.content.bytes()).contains("same parameters"));
 }
 

@@ -103,8 +103,8 @@ impl Shop {
             };
             match admit(tx, key, id) {
                 Admission::Replay(record) => (Stripe.replay(request, call, &record), true),
-                Admission::Mismatch(record) => {
-                    let conflict = Conflict::Mismatch(record.as_deref());
+                Admission::Mismatch(endpoint) => {
+                    let conflict = Conflict::Mismatch(&endpoint);
                     (Stripe.conflict(request, call, &conflict), false)
                 }
                 Admission::InFlight => (Stripe.conflict(request, call, &Conflict::InFlight), false),
