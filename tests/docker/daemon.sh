@@ -6,7 +6,7 @@
 # Its own daemon has its own socket and data, and leaves the machine's firewall and forwarding as they are: published ports are then the
 # port proxy's, on this machine only, and containers reach each other and nobody else.
 
-docker_process='' docker_bridge=''
+docker_process=''
 
 start_docker() {
     need docker docker.io
@@ -15,7 +15,6 @@ start_docker() {
     need dockerd docker.io
     # A socket's path may have 107 bytes, too few for some cache folders.
     docker_run=$(mktemp -d /tmp/ackdrop-docker.XXXXXX)
-    [ -e /sys/class/net/docker0 ] || docker_bridge=docker0
     docker_data=$(mktemp -d "$cache/docker-data.XXXXXX")
     export DOCKER_HOST=unix://$docker_run/docker.sock
     dockerd --host "$DOCKER_HOST" --data-root "$docker_data" --exec-root "$docker_run/exec" --pidfile "$docker_run/pid" \
@@ -34,6 +33,5 @@ stop_docker() {
     kill "$docker_process" 2>/dev/null
     wait "$docker_process" 2>/dev/null
     docker_process=''
-    [ -z "$docker_bridge" ] || ip link delete "$docker_bridge" 2>/dev/null
     rm -rf "$docker_run" "$docker_data"
 }
