@@ -97,7 +97,7 @@ pub fn clean_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn secret_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     match bytes[at] {
         b's' | b'r' | b'w' | b'e' => key_at(bytes, at),
-        b'0'..=b'9' => card_at(bytes, at),
+        b'0'..=b'9' | b'%' => card_at(bytes, at),
         b':' if bytes[at..].starts_with(b"://") => url_password_at(bytes, at + 3),
         _ => None,
     }
@@ -113,17 +113,36 @@ fn key_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     (length > 0).then_some((at, at + prefix.len() + length))
 }
 
+/// Says whether what comes after these bytes belongs to a word or number that they end with; an escape such as `%20` is none.
+fn is_inside_word(before: &[u8]) -> bool {
+    match before {
+        [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => false,
+        [.., last] => last.is_ascii_alphanumeric() || matches!(last, b'_' | b'.'),
+        [] => false,
+    }
+}
+
+/// Reads a digit, also percent-encoded; returns it with its length.
+fn digit_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    let (digit, length) = match bytes[at..] {
+        [b'%', b'3', digit, ..] => (digit, 3),
+        [digit, ..] => (digit, 1),
+        [] => return None,
+    };
+    digit.is_ascii_digit().then(|| (digit - b'0', length))
+}
+
 fn card_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    if at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_' || bytes[at - 1] == b'.') {
+    if is_inside_word(&bytes[..at]) {
         return None;
     }
     let mut digits = [0u8; 20];
     let (mut count, mut end, mut i) = (0, at, at);
     while i < bytes.len() && count < digits.len() {
-        if bytes[i].is_ascii_digit() {
-            digits[count] = bytes[i] - b'0';
+        if let Some((digit, length)) = digit_at(bytes, i) {
+            digits[count] = digit;
             count += 1;
-            i += 1;
+            i += length;
             end = i;
         } else if matches!(bytes[i], b' ' | b'-' | b'+') {
             i += 1;
@@ -197,6 +216,8 @@ mod tests {
             ("number: 4242 4242 4242 4242.", "4242 4242"),
             ("card%5Bnumber%5D=4000-0000-0000-0002", "4000-0000-0000-0002"),
             ("card[number]=4242%204242%204242%204242&exp=1", "4242%204242"),
+            ("card[number]=%34242424242424242&exp=1", "4242424242"),
+            ("description=card%204242424242424242", "4242424242"),
             ("card[cvc]=123&x=y", "123"),
             ("card%5Bcvc%5D=987&x=y", "987"),
             (r#"{"cvc": "123", "a": 1}"#, "123"),

@@ -50,9 +50,17 @@ async fn what_differs_is_no_duplicate_and_order_is_no_difference() {
             }
             let account = Call::stripe("/v1/charges", one).header("stripe-account", "acct_1");
             id(app, account).await;
-            assert_eq!(app.counts("stripe").await.duplicates, 2, "another account is another charge");
+            assert_eq!(
+                app.counts("stripe").await.duplicates,
+                2,
+                "another account is another charge"
+            );
             id(app, Call::stripe("/v1/charges", one).header("x-ackdrop-scope", "alice")).await;
-            assert_eq!(app.counts("stripe").await.duplicates, 2, "another scope is another world");
+            assert_eq!(
+                app.counts("stripe").await.duplicates,
+                2,
+                "another scope is another world"
+            );
         },
     )
     .await;
@@ -159,10 +167,7 @@ async fn a_decline_and_its_replay_meet_only_rules_that_ask_for_them() {
             conn.send(&declined().bytes()).await;
             assert_eq!(conn.rest().await, (vec![], End::Orderly), "the decline is lost");
             let again = app.call(declined()).await;
-            assert_eq!(
-                (again.status, again.header("idempotent-replayed")),
-                (402, Some("true"))
-            );
+            assert_eq!((again.status, again.header("idempotent-replayed")), (402, Some("true")));
             let mut conn = app.connect().await;
             conn.send(&declined().bytes()).await;
             assert_eq!(conn.rest().await, (vec![], End::Orderly), "its second replay is lost");

@@ -38,7 +38,11 @@ async fn a_decline_is_kept_and_replayed() {
             let counts = app.counts("stripe").await;
             assert_eq!((counts.refused, counts.replayed, counts.accepted), (1, 1, 0));
             let listed = made(app, get("/v1/charges")).await;
-            assert_eq!(listed["data"].as_array().unwrap().len(), 1, "one failed charge: {listed}");
+            assert_eq!(
+                listed["data"].as_array().unwrap().len(),
+                1,
+                "one failed charge: {listed}"
+            );
         },
     )
     .await;
@@ -121,7 +125,10 @@ async fn a_gateways_failure_is_never_kept() {
                 let fault = json!({"mode": "fail-before-commit", "status": status, "key": &key, "on": 1});
                 app.fault(fault).await;
                 let first = app.call(charge(1099).key(&key)).await;
-                assert_eq!((first.status, first.header("content-type")), (status, Some("text/html")));
+                assert_eq!(
+                    (first.status, first.header("content-type")),
+                    (status, Some("text/html"))
+                );
                 assert_eq!(
                     (first.header("request-id"), first.header("original-request")),
                     (None, None)
@@ -143,9 +150,15 @@ async fn a_failed_validation_and_a_wrong_key_keep_nothing() {
         async |app: &App| {
             let wrong = [
                 (Call::stripe("/v1/charges", "amount=0&currency=usd"), 400),
-                (Call::stripe("/v1/charges", "amount=1099&currency=usd&source=tok_visa&x=1"), 400),
+                (
+                    Call::stripe("/v1/charges", "amount=1099&currency=usd&source=tok_visa&x=1"),
+                    400,
+                ),
                 (Call::stripe("/v1/charges", "amount=%zz"), 400),
-                (Call::post("/v1/charges").form("amount=1099&currency=usd&source=tok_visa"), 401),
+                (
+                    Call::post("/v1/charges").form("amount=1099&currency=usd&source=tok_visa"),
+                    401,
+                ),
                 (Call::stripe("/v1/nothing", ""), 404),
             ];
             for (call, status) in wrong {
@@ -175,7 +188,11 @@ async fn a_kept_refusal_takes_nothing_of_the_world_with_it() {
             assert_eq!(app.call(refund()).await.status, 500, "replayed");
             let now = made(app, get(&format!("/v1/charges/{charge}"))).await;
             assert_eq!(now["amount_refunded"], 0);
-            assert_eq!(app.call(refund().key("ignored")).await.status, 500, "the first header counts");
+            assert_eq!(
+                app.call(refund().key("ignored")).await.status,
+                500,
+                "the first header counts"
+            );
             let other = Call::stripe("/v1/refunds", &format!("charge={charge}&amount=400")).key("l");
             assert_eq!(app.call(other).await.status, 200);
             assert_eq!(app.effects("refund"), 1);

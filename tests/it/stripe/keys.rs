@@ -198,7 +198,8 @@ async fn a_key_that_was_let_go_before_the_commit_is_free() {
         async |app: &App| {
             for (n, how) in ["close", "reset", "leave"].into_iter().enumerate() {
                 let key = format!("k{n}");
-                app.fault(json!({"mode": "hold-before-commit", "key": &key, "on": 1})).await;
+                app.fault(json!({"mode": "hold-before-commit", "key": &key, "on": 1}))
+                    .await;
                 let mut held = app.connect().await;
                 held.send(&charge(1099).key(&key).bytes()).await;
                 until_held(app).await;
@@ -212,7 +213,11 @@ async fn a_key_that_was_let_go_before_the_commit_is_free() {
                 }
                 app.settled().await;
                 let again = app.call(charge(2000 + n as u64).key(&key)).await;
-                assert_eq!((again.status, is_replay(&again)), (200, false), "{how}: nothing was kept");
+                assert_eq!(
+                    (again.status, is_replay(&again)),
+                    (200, false),
+                    "{how}: nothing was kept"
+                );
             }
             let counts = app.counts("stripe").await;
             assert_eq!((counts.accepted, counts.failed, counts.incomplete), (3, 2, 1));
@@ -292,7 +297,11 @@ async fn on_get_and_delete_a_key_has_no_effect() {
             assert_unkept(&gone, Some("k"));
             assert_eq!(app.call(delete()).await.status, 404, "it is executed, not replayed");
             let answer = app.call(charge(1099).key("k")).await;
-            assert_eq!((answer.status, is_replay(&answer)), (200, false), "the key is still free");
+            assert_eq!(
+                (answer.status, is_replay(&answer)),
+                (200, false),
+                "the key is still free"
+            );
             let counts = app.counts("stripe").await;
             assert_eq!((counts.replayed, app.effects("customer_delete")), (0, 1));
         },

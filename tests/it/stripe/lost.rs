@@ -104,10 +104,7 @@ async fn cut_anywhere_the_retry_gets_all_of_it() {
                     let again = app.call(call).await;
                     assert_replays_first(app, &key, &again);
                     let body = seen.get(head..).unwrap_or_default();
-                    assert!(
-                        again.body.starts_with(body),
-                        "what was seen at {cut} is how it begins"
-                    );
+                    assert!(again.body.starts_with(body), "what was seen at {cut} is how it begins");
                     assert_eq!(entry(app, &key, Outcome::Accepted).fate, Some(Fate::Withheld));
                 }
             }
@@ -212,12 +209,7 @@ async fn an_accepted_call_and_its_replay_are_lost_by_one_rule() {
             assert_replays_first(app, "k", &again);
             let counts = app.counts("stripe").await;
             assert_eq!(
-                (
-                    counts.accepted,
-                    counts.replayed,
-                    counts.withheld,
-                    app.effects("charge")
-                ),
+                (counts.accepted, counts.replayed, counts.withheld, app.effects("charge")),
                 (1, 2, 2, 1)
             );
         },
@@ -317,7 +309,11 @@ async fn every_operation_that_takes_a_key_happens_once_for_it() {
             let card = "4242424242424242&card[exp_month]=12&card[exp_year]=2099&card[cvc]=123";
             let token = format!("card[number]={card}").replace("2099", "2040");
             let steps = [
-                (format!("/v1/customers/{customer}"), "name=N".to_owned(), "customer_update"),
+                (
+                    format!("/v1/customers/{customer}"),
+                    "name=N".to_owned(),
+                    "customer_update",
+                ),
                 (
                     format!("/v1/payment_methods/{method}/attach"),
                     format!("customer={customer}"),
@@ -333,7 +329,11 @@ async fn every_operation_that_takes_a_key_happens_once_for_it() {
                     String::new(),
                     "payment_method_detach",
                 ),
-                (format!("/v1/charges/{charge}/capture"), "amount=400".into(), "charge_capture"),
+                (
+                    format!("/v1/charges/{charge}/capture"),
+                    "amount=400".into(),
+                    "charge_capture",
+                ),
                 (format!("/v1/charges/{charge}"), "description=d".into(), "charge_update"),
                 ("/v1/refunds".into(), format!("charge={charge}&amount=100"), "refund"),
                 (

@@ -1,13 +1,14 @@
 //! The Stripe-like provider over real sockets: one effect a key, whatever becomes of the answer.
 
 mod counted;
-mod keys;
 mod kept;
+mod keys;
 mod lost;
 mod money;
 mod races;
 mod sdk;
 mod sequences;
+mod slow;
 mod wire;
 
 use ackdrop::ledger::{Entry, Outcome};

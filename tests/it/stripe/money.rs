@@ -31,7 +31,8 @@ async fn a_charge_from_authorisation_to_refund() {
         async |app: &App| {
             let form = "amount=1000&currency=usd&source=tok_visa&capture=false";
             let charge = id(app, Call::stripe("/v1/charges", form)).await;
-            let capture = |amount: u64| Call::stripe(&format!("/v1/charges/{charge}/capture"), &format!("amount={amount}"));
+            let capture =
+                |amount: u64| Call::stripe(&format!("/v1/charges/{charge}/capture"), &format!("amount={amount}"));
             let refund = |amount: u64| Call::stripe("/v1/refunds", &format!("charge={charge}&amount={amount}"));
             assert_eq!(sums(app, &charge).await, [1000, 0, 0]);
             assert_eq!(refused(app, capture(1001)).await, "amount_too_large");
@@ -83,7 +84,10 @@ async fn an_intent_from_creation_to_refund() {
             assert_eq!(intent["status"], "requires_payment_method");
             let path = format!("/v1/payment_intents/{}", intent["id"].as_str().unwrap());
             let step = |verb: &str, form: &str| Call::stripe(&format!("{path}/{verb}"), form);
-            assert_eq!(refused(app, step("capture", "")).await, "payment_intent_unexpected_state");
+            assert_eq!(
+                refused(app, step("capture", "")).await,
+                "payment_intent_unexpected_state"
+            );
             let confirmed = made(app, step("confirm", "payment_method=pm_card_visa")).await;
             assert_eq!(
                 (
@@ -105,8 +109,14 @@ async fn an_intent_from_creation_to_refund() {
                 (&json!("succeeded"), &json!(1500))
             );
             assert_eq!(sums(app, &charge).await, [2000, 1500, 500]);
-            assert_eq!(refused(app, step("capture", "")).await, "payment_intent_unexpected_state");
-            assert_eq!(refused(app, step("cancel", "")).await, "payment_intent_unexpected_state");
+            assert_eq!(
+                refused(app, step("capture", "")).await,
+                "payment_intent_unexpected_state"
+            );
+            assert_eq!(
+                refused(app, step("cancel", "")).await,
+                "payment_intent_unexpected_state"
+            );
             assert_eq!(
                 refused(app, step("confirm", "payment_method=pm_card_visa")).await,
                 "payment_intent_unexpected_state"
@@ -138,7 +148,10 @@ async fn a_cancelled_authorisation_takes_nothing() {
         async |app: &App| {
             let form = "amount=2000&currency=usd&capture_method=manual&confirm=true&payment_method=pm_card_visa";
             let intent = made(app, Call::stripe("/v1/payment_intents", form)).await;
-            let (intent, charge) = (intent["id"].as_str().unwrap(), intent["latest_charge"].as_str().unwrap());
+            let (intent, charge) = (
+                intent["id"].as_str().unwrap(),
+                intent["latest_charge"].as_str().unwrap(),
+            );
             made(app, Call::stripe(&format!("/v1/payment_intents/{intent}/cancel"), "")).await;
             assert_eq!(sums(app, charge).await, [2000, 0, 2000]);
             let capture = Call::stripe(&format!("/v1/payment_intents/{intent}/capture"), "");
@@ -171,7 +184,11 @@ async fn the_balance_is_what_was_captured_less_what_was_given_back() {
             app.call(charge(1000).key("k")).await;
             let held = "amount=5000&currency=usd&source=tok_visa&capture=false";
             let held = id(app, Call::stripe("/v1/charges", held)).await;
-            id(app, Call::stripe("/v1/charges", "amount=700&currency=eur&source=tok_visa")).await;
+            id(
+                app,
+                Call::stripe("/v1/charges", "amount=700&currency=eur&source=tok_visa"),
+            )
+            .await;
             app.call(Call::stripe(
                 "/v1/charges",
                 "amount=900&currency=usd&source=tok_visa_chargeDeclined",
@@ -190,14 +207,24 @@ async fn the_balance_is_what_was_captured_less_what_was_given_back() {
 
 /// Number, name behind `tok_` and `pm_card_` (if it has one), code, decline code.
 const DECLINES: [(&str, &str, &str, Option<&str>); 9] = [
-    ("4000000000000002", "visa_chargeDeclined", "card_declined", Some("generic_decline")),
+    (
+        "4000000000000002",
+        "visa_chargeDeclined",
+        "card_declined",
+        Some("generic_decline"),
+    ),
     (
         "4000000000009995",
         "visa_chargeDeclinedInsufficientFunds",
         "card_declined",
         Some("insufficient_funds"),
     ),
-    ("4000000000009987", "visa_chargeDeclinedLostCard", "card_declined", Some("lost_card")),
+    (
+        "4000000000009987",
+        "visa_chargeDeclinedLostCard",
+        "card_declined",
+        Some("lost_card"),
+    ),
     (
         "4000000000009979",
         "visa_chargeDeclinedStolenCard",
@@ -212,8 +239,18 @@ const DECLINES: [(&str, &str, &str, Option<&str>); 9] = [
     ),
     ("4000000000000069", "chargeDeclinedExpiredCard", "expired_card", None),
     ("4000000000000127", "chargeDeclinedIncorrectCvc", "incorrect_cvc", None),
-    ("4000000000000119", "chargeDeclinedProcessingError", "processing_error", None),
-    ("4000000000000341", "chargeCustomerFail", "card_declined", Some("generic_decline")),
+    (
+        "4000000000000119",
+        "chargeDeclinedProcessingError",
+        "processing_error",
+        None,
+    ),
+    (
+        "4000000000000341",
+        "chargeCustomerFail",
+        "card_declined",
+        Some("generic_decline"),
+    ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -265,9 +302,8 @@ async fn wrong_cards_are_refused_before_they_are_charged() {
                 (("4242424242424242", 12, 2040, "99"), "invalid_cvc"),
             ] {
                 let (number, month, year, cvc) = card;
-                let card = format!(
-                    "card[number]={number}&card[exp_month]={month}&card[exp_year]={year}&card[cvc]={cvc}"
-                );
+                let card =
+                    format!("card[number]={number}&card[exp_month]={month}&card[exp_year]={year}&card[cvc]={cvc}");
                 for (path, form) in [
                     ("/v1/tokens", card.clone()),
                     ("/v1/charges", format!("amount=1000&currency=usd&{card}")),
@@ -329,7 +365,8 @@ async fn what_exists_can_be_looked_up_afterwards() {
     with(
         |b| b,
         async |app: &App| {
-            app.fault(json!({"mode": "drop-after-commit", "on": [1, 2, 3, 4, 5]})).await;
+            app.fault(json!({"mode": "drop-after-commit", "on": [1, 2, 3, 4, 5]}))
+                .await;
             for n in 0..5 {
                 let mut conn = app.connect().await;
                 let form = format!("amount={}&currency=usd&source=tok_visa&metadata[order]={n}", 1000 + n);
@@ -340,7 +377,10 @@ async fn what_exists_can_be_looked_up_afterwards() {
             let mut page = shown(app, "/v1/charges?limit=2").await;
             loop {
                 let data = page["data"].as_array().unwrap().clone();
-                let last = data.last().expect("no page is empty")["id"].as_str().unwrap().to_owned();
+                let last = data.last().expect("no page is empty")["id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned();
                 found.extend(data.iter().map(|c| c["metadata"]["order"].as_str().unwrap().to_owned()));
                 if page["has_more"] == json!(false) {
                     break;

@@ -38,7 +38,11 @@ fn name(answer: &Answer) -> String {
         (200, Some("true")) => "replay".into(),
         _ => {
             let error = &answer.json()["error"];
-            format!("{} {}", answer.status, error["code"].as_str().or(error["type"].as_str()).unwrap())
+            format!(
+                "{} {}",
+                answer.status,
+                error["code"].as_str().or(error["type"].as_str()).unwrap()
+            )
         }
     }
 }
@@ -72,7 +76,11 @@ async fn a_hundred_at_once_make_one_charge_in_each_of_fifty_rounds() {
                 let tally = tally(&answers);
                 let of = |name: &str| tally.get(name).copied().unwrap_or_default();
                 assert_eq!(of("first"), 1, "round {round}: {tally:?}");
-                assert_eq!(of("replay") + of("409 idempotency_key_in_use"), 99, "round {round}: {tally:?}");
+                assert_eq!(
+                    of("replay") + of("409 idempotency_key_in_use"),
+                    99,
+                    "round {round}: {tally:?}"
+                );
                 assert_eq!(app.effects("charge"), round);
             }
             let counts = app.counts("stripe").await;
@@ -104,7 +112,11 @@ async fn the_withheld_one_is_the_accepted_one_in_every_round() {
                 let tally = tally(&answers);
                 let of = |name: &str| tally.get(name).copied().unwrap_or_default();
                 assert_eq!((of("lost"), of("first")), (1, 0), "round {round}: {tally:?}");
-                assert_eq!(of("replay") + of("409 idempotency_key_in_use"), 99, "round {round}: {tally:?}");
+                assert_eq!(
+                    of("replay") + of("409 idempotency_key_in_use"),
+                    99,
+                    "round {round}: {tally:?}"
+                );
                 assert_one_body(&answers);
                 assert_eq!(app.effects("charge"), round);
                 reopen(app, &mut conns, &answers).await;
@@ -161,7 +173,8 @@ async fn a_delay_before_the_commit_makes_conflicts_and_then_replays() {
                 let key = format!("round-{round}");
                 app.fault(json!({"mode": "delay", "at": "before", "delay": "100ms", "key": &key, "on": 1}))
                     .await;
-                app.fault(json!({"mode": "drop-after-commit", "key": &key, "on": 1})).await;
+                app.fault(json!({"mode": "drop-after-commit", "key": &key, "on": 1}))
+                    .await;
                 let calls = vec![charge(1000 + round).key(&key); 40];
                 let answers = at_once(&mut conns, &calls).await;
                 let tally = tally(&answers);
@@ -185,7 +198,8 @@ async fn scopes_and_accounts_race_apart() {
     with(
         |b| b,
         async |app: &App| {
-            app.fault(json!({"mode": "drop-after-commit", "scope": "s3", "on": 1})).await;
+            app.fault(json!({"mode": "drop-after-commit", "scope": "s3", "on": 1}))
+                .await;
             let mut conns = open(app, 96).await;
             let call = |n: usize| {
                 let call = charge(1099).key("k").header("x-ackdrop-scope", &format!("s{}", n % 8));
@@ -253,6 +267,83 @@ async fn refunds_at_once_never_give_back_more_than_was_captured() {
             at_once(&mut conns, &calls).await;
             let charge = super::made(app, super::get(&format!("/v1/charges/{id}"))).await;
             assert_eq!((app.effects("refund"), &charge["amount_refunded"]), (3, &json!(900)));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_at_two_endpoints_at_once_has_one_effect() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conns = open(app, 40).await;
+            for round in 1..=10 {
+                let key = format!("round-{round}");
+                let call = |n: u64| match n % 2 {
+                    0 => Call::stripe("/v1/customers", &format!("name={round}")).key(&key),
+                    _ => charge(1000 + round).key(&key),
+                };
+                let calls: Vec<Call> = (0..40).map(call).collect();
+                let tally = tally(&at_once(&mut conns, &calls).await);
+                assert_eq!(
+                    (tally["first"], tally["replay"], tally["400 idempotency_error"]),
+                    (1, 19, 20),
+                    "{tally:?}"
+                );
+                assert_eq!(app.effects("charge") + app.effects("customer"), round);
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_keys_all_at_once_are_charged_and_one_answer_is_lost() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "drop-after-commit", "how": "reset", "on": 7}))
+                .await;
+            let mut conns = open(app, 100).await;
+            let tally = tally(&at_once(&mut conns, &vec![charge(1099); 100]).await);
+            assert_eq!((tally["first"], tally["lost"]), (99, 1), "{tally:?}");
+            let counts = app.counts("stripe").await;
+            assert_eq!(
+                (
+                    counts.accepted,
+                    counts.withheld,
+                    counts.duplicates,
+                    app.effects("charge")
+                ),
+                (100, 1, 99, 100)
+            );
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_before_the_commit_takes_one_call_out_of_the_race() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conns = open(app, 50).await;
+            for round in 1..=10 {
+                let key = format!("round-{round}");
+                app.fault(json!({"mode": "fail-before-commit", "key": &key, "on": 1}))
+                    .await;
+                let calls = vec![charge(1000 + round).key(&key); 50];
+                let answers = at_once(&mut conns, &calls).await;
+                let tally = tally(&answers);
+                assert_eq!(
+                    (tally["lost"], tally["first"], tally["replay"]),
+                    (1, 1, 48),
+                    "{tally:?}"
+                );
+                assert_eq!((app.effects("charge"), app.now("stripe").failed), (round, round));
+                reopen(app, &mut conns, &answers).await;
+            }
         },
     )
     .await;

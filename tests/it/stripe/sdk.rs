@@ -29,7 +29,10 @@ fn builder(app: &App, strategy: RequestStrategy) -> ClientBuilder {
 }
 
 fn charge() -> CreateCharge {
-    CreateCharge::new().amount(1099).currency(Currency::USD).source("tok_visa")
+    CreateCharge::new()
+        .amount(1099)
+        .currency(Currency::USD)
+        .source("tok_visa")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,7 +41,12 @@ async fn the_whole_story_is_read_by_its_decoder() {
         |b| b,
         async |app: &App| {
             let client = client(app, RequestStrategy::Once);
-            let customer = CreateCustomer::new().email("a@example.com").name("A").send(&client).await.unwrap();
+            let customer = CreateCustomer::new()
+                .email("a@example.com")
+                .name("A")
+                .send(&client)
+                .await
+                .unwrap();
             let card = CreatePaymentMethodCardDetailsParams {
                 cvc: Some("123".into()),
                 ..CreatePaymentMethodCardDetailsParams::new(12, 2040, "4242424242424242")
@@ -62,9 +70,15 @@ async fn the_whole_story_is_read_by_its_decoder() {
                 .send(&client)
                 .await
                 .unwrap();
-            let confirmed = ConfirmPaymentIntent::new(intent.id.clone()).send(&client).await.unwrap();
+            let confirmed = ConfirmPaymentIntent::new(intent.id.clone())
+                .send(&client)
+                .await
+                .unwrap();
             assert_eq!(confirmed.status, PaymentIntentStatus::Succeeded);
-            let found = RetrievePaymentIntent::new(intent.id.clone()).send(&client).await.unwrap();
+            let found = RetrievePaymentIntent::new(intent.id.clone())
+                .send(&client)
+                .await
+                .unwrap();
             let paid = found.latest_charge.expect("it was charged").id().clone();
             let expanded = RetrieveCharge::new(paid.clone())
                 .expand(["customer".to_owned(), "payment_intent".to_owned()])
@@ -73,16 +87,32 @@ async fn the_whole_story_is_read_by_its_decoder() {
                 .unwrap();
             assert!(expanded.customer.is_some_and(|c| c.as_object().is_some()));
             let held = charge().capture(false).send(&client).await.unwrap();
-            let captured = CaptureCharge::new(held.id.clone()).amount(900).send(&client).await.unwrap();
+            let captured = CaptureCharge::new(held.id.clone())
+                .amount(900)
+                .send(&client)
+                .await
+                .unwrap();
             assert_eq!((captured.amount_captured, captured.captured), (900, true));
-            let refund = CreateRefund::new().charge(paid.as_str()).amount(500).send(&client).await.unwrap();
+            let refund = CreateRefund::new()
+                .charge(paid.as_str())
+                .amount(500)
+                .send(&client)
+                .await
+                .unwrap();
             assert_eq!(refund.amount, 500);
             let charges = ListCharge::new().send(&client).await.unwrap();
             let ids: Vec<_> = charges.data.iter().map(|c| c.id.clone()).collect();
             assert_eq!(ids, [held.id, paid]);
             let customers = ListCustomer::new().email("a@example.com").send(&client).await.unwrap();
             assert_eq!(customers.data.len(), 1);
-            let effects = ["customer", "payment_method", "payment_intent", "charge", "charge_capture", "refund"];
+            let effects = [
+                "customer",
+                "payment_method",
+                "payment_intent",
+                "charge",
+                "charge_capture",
+                "refund",
+            ];
             assert_eq!(effects.map(|kind| app.effects(kind)), [1, 1, 1, 2, 1, 1]);
         },
     )
@@ -95,7 +125,10 @@ async fn a_refusal_is_read_by_its_decoder() {
         |b| b,
         async |app: &App| {
             let client = client(app, RequestStrategy::Once);
-            let declined = charge().source("tok_visa_chargeDeclinedInsufficientFunds").send(&client).await;
+            let declined = charge()
+                .source("tok_visa_chargeDeclinedInsufficientFunds")
+                .send(&client)
+                .await;
             let Err(StripeError::Stripe(error, 402)) = declined else {
                 panic!("{declined:?}")
             };
@@ -139,14 +172,21 @@ async fn once_sees_the_loss_and_there_is_one_charge() {
                     _ => panic!("{fault}: {lost:?}"),
                 }
                 let counts = app.counts("stripe").await;
-                assert_eq!((counts.received, counts.accepted, counts.withheld), (1, 1, 1), "{fault}");
+                assert_eq!(
+                    (counts.received, counts.accepted, counts.withheld),
+                    (1, 1, 1),
+                    "{fault}"
+                );
                 assert_eq!(app.effects("charge"), 1);
                 let entry = app.entries().remove(0);
                 assert_eq!(entry.sent, fault["bytes"].as_u64().unwrap_or(0), "{fault}");
                 if fault["bytes"] == 1500 {
                     let answer = entry.answer.as_ref().unwrap();
                     let length = answer.content.bytes().unwrap().len();
-                    assert!(answer.headers.len() < 1300 && length > 400, "it was cut inside the body");
+                    assert!(
+                        answer.headers.len() < 1300 && length > 400,
+                        "it was cut inside the body"
+                    );
                 }
             },
         )
@@ -178,7 +218,13 @@ async fn a_retry_hides_the_loss_and_there_is_one_charge() {
                 let made = charge().send(&client).await.unwrap();
                 let counts = app.counts("stripe").await;
                 assert_eq!(
-                    (counts.received, counts.accepted, counts.replayed, counts.withheld, counts.answered),
+                    (
+                        counts.received,
+                        counts.accepted,
+                        counts.replayed,
+                        counts.withheld,
+                        counts.answered
+                    ),
                     (2, 1, 1, 1, 1),
                     "{fault}"
                 );
@@ -236,4 +282,25 @@ async fn it_retries_what_may_be_retried_and_stops_at_what_is_kept() {
         )
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_url_or_a_key_names_its_scope() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let by_path = ClientBuilder::new("sk_test_123").url(format!("http://{}/~alice/", app.http()));
+            let by_key = ClientBuilder::new("sk_test_~alice").url(format!("http://{}/", app.http()));
+            let strategy = RequestStrategy::Idempotent(stripe::IdempotencyKey::new("k").unwrap());
+            let mut made = Vec::new();
+            for builder in [by_path, by_key] {
+                let client = builder.request_strategy(strategy.clone()).build().unwrap();
+                made.push(charge().send(&client).await.unwrap().id);
+            }
+            assert_eq!(made[0], made[1], "one world, one key");
+            assert_eq!(app.effects("charge"), 1);
+            assert!(app.entries().iter().all(|e| &*e.scope == "alice"));
+        },
+    )
+    .await;
 }

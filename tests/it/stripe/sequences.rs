@@ -64,7 +64,10 @@ impl Shop {
                 (Call::stripe("/v1/charges", &form), if *declined { 402 } else { 200 })
             }
             Wish::Capture { which, amount } => match self.pick(*which) {
-                None => (Call::stripe("/v1/charges/ch_none/capture", &format!("amount={amount}")), 404),
+                None => (
+                    Call::stripe("/v1/charges/ch_none/capture", &format!("amount={amount}")),
+                    404,
+                ),
                 Some(charge) => {
                     let path = format!("/v1/charges/{}/capture", charge.id);
                     let form = format!("amount={amount}&transfer_group=g{n}");
@@ -137,7 +140,8 @@ fn wishes() -> impl Strategy<Value = Vec<(Wish, Losses)>> {
 async fn insist(app: &App, call: &Call, losses: &Losses) -> Answer {
     for loss in losses {
         let mut conn = app.connect().await;
-        conn.send(&call.clone().header("connection", "close").fault(loss).bytes()).await;
+        conn.send(&call.clone().header("connection", "close").fault(loss).bytes())
+            .await;
         conn.rest().await;
     }
     let answer = app.call(call.clone()).await;
@@ -155,7 +159,13 @@ async fn play(app: &App, wishes: &[(Wish, Losses)]) {
     for (n, (wish, losses)) in wishes.iter().enumerate() {
         let (call, status) = shop.ask(n, wish);
         let answer = insist(app, &call.key(&format!("key-{n}")), losses).await;
-        assert_eq!(answer.status, status, "{wish:?} of {:?}: {}", shop.charges, answer.text());
+        assert_eq!(
+            answer.status,
+            status,
+            "{wish:?} of {:?}: {}",
+            shop.charges,
+            answer.text()
+        );
         if status == 200 {
             shop.grant(wish, &answer);
         }
