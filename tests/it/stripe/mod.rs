@@ -4,6 +4,7 @@ mod counted;
 mod kept;
 mod keys;
 mod lost;
+mod malformed;
 mod money;
 mod races;
 mod sdk;

@@ -169,9 +169,9 @@ async fn a_delay_before_the_commit_makes_conflicts_and_then_replays() {
         |b| b,
         async |app: &App| {
             let mut conns = open(app, 40).await;
-            for round in 1..=5 {
+            for round in 1..=3 {
                 let key = format!("round-{round}");
-                app.fault(json!({"mode": "delay", "at": "before", "delay": "100ms", "key": &key, "on": 1}))
+                app.fault(json!({"mode": "delay", "at": "before", "delay": "500ms", "key": &key, "on": 1}))
                     .await;
                 app.fault(json!({"mode": "drop-after-commit", "key": &key, "on": 1}))
                     .await;

@@ -164,13 +164,14 @@ async fn once_sees_the_loss_and_there_is_one_charge() {
                 let hangs = fault["how"] == "hang";
                 let mut builder = builder(app, RequestStrategy::Once);
                 if hangs {
-                    builder = builder.timeout(Duration::from_millis(500));
+                    builder = builder.timeout(Duration::from_secs(1));
                 }
                 let lost = charge().send(&builder.build().unwrap()).await;
                 match (&lost, hangs) {
                     (Err(StripeError::Timeout), true) | (Err(StripeError::ClientError(_)), false) => {}
                     _ => panic!("{fault}: {lost:?}"),
                 }
+                app.until("the commit", |app| app.now("stripe").accepted == 1).await;
                 let counts = app.counts("stripe").await;
                 assert_eq!(
                     (counts.received, counts.accepted, counts.withheld),
@@ -212,7 +213,7 @@ async fn a_retry_hides_the_loss_and_there_is_one_charge() {
                 rule["on"] = 1.into();
                 app.fault(rule).await;
                 let client = builder(app, RequestStrategy::Retry(3))
-                    .timeout(Duration::from_secs(2))
+                    .timeout(Duration::from_secs(4))
                     .build()
                     .unwrap();
                 let made = charge().send(&client).await.unwrap();

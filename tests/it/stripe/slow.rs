@@ -9,7 +9,7 @@ use crate::support::{App, Call, Conn, with};
 
 /// Sends a call that the provider delays before its commit, and leaves once the delay has begun.
 async fn give_up(app: &App, call: &Call) {
-    app.fault(json!({"mode": "delay", "at": "before", "delay": "400ms", "on": 1}))
+    app.fault(json!({"mode": "delay", "at": "before", "delay": "2s", "on": 1}))
         .await;
     let mut conn = app.connect().await;
     conn.send(&call.bytes()).await;
@@ -59,7 +59,7 @@ async fn a_delay_after_the_commit_lets_the_retry_overtake() {
     with(
         |b| b,
         async |app: &App| {
-            app.fault(json!({"mode": "delay", "delay": "400ms", "on": 1})).await;
+            app.fault(json!({"mode": "delay", "delay": "2s", "on": 1})).await;
             let mut first = app.connect().await;
             first.send(&charge(1099).key("k").bytes()).await;
             app.until("the commit", |app| app.now("stripe").accepted == 1).await;
