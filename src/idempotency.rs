@@ -50,8 +50,8 @@ pub struct Record {
 impl Object for Record {
     const TABLE: &'static str = "keys";
 
-    fn id(&self) -> &str {
-        &self.value
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.value)
     }
 }
 

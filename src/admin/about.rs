@@ -70,6 +70,6 @@ pub(super) async fn unknown(uri: Uri) -> Error {
 pub(super) async fn wrong_method(method: Method, uri: Uri) -> Error {
     super::error(
         StatusCode::METHOD_NOT_ALLOWED,
-        &format!("{method} is nothing that `{}` takes", uri.path()),
+        format!("{method} is nothing that `{}` takes", uri.path()),
     )
 }

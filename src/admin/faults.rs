@@ -23,7 +23,7 @@ pub(super) async fn add(State(admin): State<Admin>, ask: Ask, body: Bytes) -> Re
     let mut given: Value = serde_json::from_slice(&body).map_err(|e| {
         super::error(
             StatusCode::BAD_REQUEST,
-            &format!("the body is no JSON: {e}; a rule looks like {{\"mode\": \"drop-after-commit\"}}"),
+            format!("the body is no JSON: {e}; a rule looks like {{\"mode\": \"drop-after-commit\"}}"),
         )
     })?;
     let is_list = given.is_array();

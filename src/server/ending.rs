@@ -22,9 +22,9 @@ impl Ending {
     /// Ends the connection; comes back when it is over.
     pub(crate) async fn apply(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
         match self {
-            Self::Close | Self::Fault(How::Close, _) => stream.close().await,
+            Self::Close | Self::Fault(How::Close, _) => stream.close(stop).await,
             Self::Fault(How::Reset, _) => stream.reset(),
-            Self::Fault(How::Truncate { .. }, _) => stream.cut().await,
+            Self::Fault(How::Truncate { .. }, _) => stream.cut(stop).await,
             Self::Fault(How::Hang, over) => {
                 let socket = stream.socket();
                 tokio::select! {
@@ -34,7 +34,7 @@ impl Ending {
                     () = tokio::time::sleep(hang_cap) => {}
                 }
                 drop(socket);
-                stream.cut().await;
+                stream.cut(stop).await;
             }
             Self::Gone => drop(stream),
         }

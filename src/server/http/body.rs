@@ -1,5 +1,6 @@
 //! Bodies in both directions.
 
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -21,7 +22,9 @@ pub(crate) enum Broken {
     NoRoom,
     /// It came too slowly.
     Idle,
-    /// The client left, or broke its framing.
+    /// Its framing is broken.
+    Malformed,
+    /// The client left.
     Cut,
 }
 
@@ -39,6 +42,7 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
     loop {
         let frame = match tokio::time::timeout(idle, incoming.frame()).await {
             Err(_) => return Err(Broken::Idle),
+            Ok(Some(Err(error))) if is_malformed(&error) => return Err(Broken::Malformed),
             Ok(Some(Err(_))) => return Err(Broken::Cut),
             Ok(None) => return Ok(whole.freeze()),
             Ok(Some(Ok(frame))) => frame,
@@ -54,6 +58,12 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
         }
         whole.extend_from_slice(&data);
     }
+}
+
+/// Says whether the client sent what it must not, rather than too little.
+fn is_malformed(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|e| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
 }
 
 /// Is the body of any answer.

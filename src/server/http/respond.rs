@@ -27,6 +27,7 @@ type Answer = Result<Response<Outbound>, Ended>;
 
 /// Answers one request, or ends the connection.
 pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+    connection.arrived();
     let (head, incoming) = request.into_parts();
     let route = match route(&head) {
         Ok(route) => route,
@@ -143,12 +144,13 @@ fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind:
     let limit = shared.limits.http_body;
     let (status, text) = match broken {
         Broken::Cut => return Err(connection.end(Ending::Gone)),
+        Broken::Malformed => (400, "the framing of the body is broken".to_owned()),
         Broken::Idle => (408, "the body came too slowly".to_owned()),
         Broken::TooLarge => (413, format!("the body is larger than {limit} bytes")),
         Broken::NoRoom => (503, "too many bytes of bodies are arriving at once".to_owned()),
     };
     ticket.decide(match (broken, kind) {
-        (Broken::Idle, _) => Outcome::Incomplete,
+        (Broken::Idle | Broken::Malformed, _) => Outcome::Incomplete,
         (_, Kind::Read) => Outcome::Read,
         (_, Kind::Write) => Outcome::Refused,
     });

@@ -15,7 +15,7 @@ async fn at_once(conns: &mut [Conn], calls: &[Call]) -> Vec<Option<Answer>> {
     let pairs = conns.iter_mut().zip(calls);
     join_all(pairs.map(async |(conn, call)| {
         conn.send(&call.bytes()).await;
-        conn.answer_if_any().await
+        conn.try_answer().await
     }))
     .await
 }

@@ -5,5 +5,5 @@ mod conn;
 mod http;
 
 pub(crate) use app::{App, with, within};
-pub(crate) use conn::{Conn, End};
+pub(crate) use conn::{Conn, End, Leave};
 pub(crate) use http::{Answer, Call};
