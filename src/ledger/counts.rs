@@ -203,7 +203,8 @@ impl Book {
             c.duplicates += u64::from(duplicate.is_some());
         });
         if let Some(summary) = self.providers.get_mut(&live.provider) {
-            if outcome == Outcome::Accepted && correlations.len() > 1 {
+            let several_ways = correlations.len() > 1 || summary.class == Class::KeyAdvisory;
+            if outcome == Outcome::Accepted && several_ways {
                 for correlation in correlations {
                     *summary.duplicates_by.entry(correlation.by).or_default() +=
                         u64::from(duplicate == Some(correlation.by));
