@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dashmap::DashMap;
 use time::{Duration, OffsetDateTime};
+use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Arrival, Ledger, Summary};
 
@@ -56,6 +57,8 @@ struct Shared {
     worlds: DashMap<Scope, Arc<World>>,
     generation: AtomicU64,
     since: Mutex<OffsetDateTime>,
+    /// Cancelled by the next reset of all worlds.
+    over: Mutex<CancellationToken>,
     /// What the clock of the whole suite was advanced by.
     advanced: Mutex<Duration>,
 }
@@ -77,6 +80,7 @@ impl Store {
             worlds: DashMap::new(),
             generation: AtomicU64::new(1),
             since: Mutex::new(OffsetDateTime::now_utc()),
+            over: Mutex::default(),
             advanced: Mutex::new(Duration::ZERO),
         }))
     }
@@ -174,8 +178,16 @@ impl Store {
                 for world in worlds {
                     world.reset(&self.0.ledger);
                 }
+                std::mem::take(&mut *lock(&self.0.over)).cancel();
             }
         }
+    }
+
+    /// Returns the token that the next reset of a scope cancels, for what waits without an attempt; an unknown world is not made.
+    #[must_use]
+    pub fn over(&self, scope: &Scope) -> CancellationToken {
+        let world = self.0.worlds.get(scope).map(|world| world.over());
+        world.unwrap_or_else(|| lock(&self.0.over).clone())
     }
 
     /// Advances the clock of one world, or of the whole suite.

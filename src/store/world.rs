@@ -133,6 +133,11 @@ impl World {
         }
     }
 
+    /// Returns the token that the next reset cancels.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.lock().over.clone()
+    }
+
     /// Begins anew; whatever began before changes nothing any more.
     pub(crate) fn reset(&self, ledger: &Ledger) {
         let old = {
