@@ -3,4 +3,5 @@
 mod endings;
 mod layering;
 mod leaving;
+mod smtp;
 mod support;
