@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::asked::Asked;
+use super::asked::{Asked, fired};
 use super::holds::{Held, Holds};
 use super::line::{Line, Outgoing};
 use super::pause::{Pause, Paused};
@@ -108,23 +108,34 @@ enum Until {
 }
 
 impl<P: Provider> Attempt<P> {
-    async fn run(mut self) {
+    async fn run(self) {
         let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
             return self.line.lose(How::Close, self.ticket);
         };
-        if let Some(verdict) = &verdict {
-            self.ticket.note_fired(fired(verdict));
-        }
-        match verdict.map(|v| v.action) {
-            None | Some(Action::Drop(_) | Action::Error(_)) => self.commit(None).await,
-            Some(Action::Pass) => {
-                self.asked.whole.exempt = true;
+        let Some(verdict) = verdict else {
+            return self.commit(None).await;
+        };
+        let fired = fired(&verdict);
+        let pause = match verdict.action {
+            Action::Hold => Pause::Hold,
+            Action::Delay(delay) => Pause::Delay(delay),
+            action => {
+                self.ticket.note_fired(fired);
+                return self.go_on(action).await;
+            }
+        };
+        self.pause_before(pause, fired).await;
+    }
+
+    /// Does what the rules said before the commit, waiting apart.
+    async fn go_on(mut self, action: Action) {
+        match action {
+            Action::Fail(loss) => self.fail(loss),
+            Action::Refuse(answer) => self.refuse(&answer).await,
+            action => {
+                self.asked.whole.exempt = matches!(action, Action::Pass);
                 self.commit(None).await;
             }
-            Some(Action::Fail(loss)) => self.fail(loss),
-            Some(Action::Refuse(answer)) => self.refuse(&answer).await,
-            Some(Action::Hold) => self.pause_before(Pause::Hold).await,
-            Some(Action::Delay(delay)) => self.pause_before(Pause::Delay(delay)).await,
         }
     }
 
@@ -162,14 +173,19 @@ impl<P: Provider> Attempt<P> {
     }
 
     /// Reserves the key, if there is one, and waits.
-    async fn pause_before(mut self, pause: Pause) {
+    async fn pause_before(mut self, pause: Pause, fired: Fired) {
         let mut reservation = None;
         if let Some(key) = self.asked.key().cloned() {
-            match self.settle(Until::Reserved).await {
+            let settled = self.settle(Until::Reserved).await;
+            // Noted after: who sees in the journal that it waits must find the key reserved.
+            self.ticket.note_fired(fired);
+            match settled {
                 Ok((Some(settled), verdict)) => return self.after(settled, verdict).await,
                 Ok((None, _)) => reservation = Some(Reservation::guard(&self.ticket, &key)),
                 Err(Stale) => return self.line.lose(How::Close, self.ticket),
             }
+        } else {
+            self.ticket.note_fired(fired);
         }
         match self.pause(pause, Point::Before).await {
             Paused::GoOn => self.commit(reservation).await,
@@ -370,19 +386,4 @@ fn overridden(mut reply: Reply, answer: &Answer) -> Reply {
         reply.content = Content::Bytes(body.clone().into());
     }
     reply
-}
-
-/// Notes a verdict for the ledger.
-#[must_use]
-pub fn fired(verdict: &Verdict) -> Fired {
-    let how = match &verdict.action {
-        Action::Fail(Loss::End(how)) | Action::Drop(how) => Some(how.as_str()),
-        Action::Fail(Loss::Gateway(_)) | Action::Error(_) => Some("status"),
-        _ => None,
-    };
-    Fired {
-        rule: Arc::clone(&verdict.rule),
-        mode: verdict.mode.as_str(),
-        how,
-    }
 }

@@ -37,14 +37,14 @@ async fn begin_all(app: &App, scope: &str) -> Vec<Conn> {
     conn.send(&call.bytes()[..call.bytes().len() - 3]).await;
     conns.push(conn);
     let reached = |app: &App| {
+        let counts = app.of(scope);
         let entries = app.entries();
         let fired = entries.iter().filter(|e| &*e.scope == scope && !e.fired.is_empty());
-        fired.count() == 6 && app.held(Some(scope)).len() == 2 && app.of(scope).received == 7
+        (fired.count(), app.held(Some(scope)).len()) == (6, 2)
+            && (counts.received, counts.accepted, counts.failed, counts.in_flight) == (7, 3, 1, 3)
+            && (counts.withheld, counts.open) == (2, 5)
     };
     app.until("all points", reached).await;
-    let counts = app.of(scope);
-    assert_eq!((counts.accepted, counts.failed, counts.in_flight), (3, 1, 3));
-    assert_eq!((counts.withheld, counts.open), (2, 5));
     conns
 }
 
