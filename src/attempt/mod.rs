@@ -24,10 +24,11 @@ mod request;
 mod tests;
 mod way;
 
+pub use asked::fired;
 pub use budget::{Budget, Share};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
-pub use way::{Way, Whole, carry_out, fired};
+pub use way::{Way, Whole, carry_out};

@@ -182,10 +182,11 @@ impl Store {
         }
     }
 
-    /// Returns the token that the next reset of all worlds cancels, for what belongs to none of them.
+    /// Returns the token that the next reset of a scope cancels, for what waits without an attempt; an unknown world is not made.
     #[must_use]
-    pub fn over(&self) -> CancellationToken {
-        lock(&self.0.over).clone()
+    pub fn over(&self, scope: &Scope) -> CancellationToken {
+        let world = self.0.worlds.get(scope).map(|world| world.over());
+        world.unwrap_or_else(|| lock(&self.0.over).clone())
     }
 
     /// Advances the clock of one world, or of the whole suite.

@@ -134,6 +134,11 @@ impl World {
         }
     }
 
+    /// Returns the token that the next reset cancels.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.lock().over.clone()
+    }
+
     /// Begins these worlds anew in one moment, and does `with_it` in the same: whatever began before changes nothing any more, and whatever
     /// begins after finds all of it done. One call at a time.
     pub(crate) fn reset(worlds: &[Arc<Self>], ledger: &Ledger, with_it: impl FnOnce()) {

@@ -1,5 +1,6 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
+mod cuts;
 mod demo;
 mod endings;
 mod holds;
