@@ -8,8 +8,9 @@ use serde_json::json;
 use super::ask::Ask;
 use super::{Admin, Error};
 
-pub(super) async fn providers(State(admin): State<Admin>) -> Response {
-    super::answer(StatusCode::OK, &json!({"providers": admin.providers}))
+pub(super) async fn providers(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&[])?;
+    Ok(super::answer(StatusCode::OK, &json!({"providers": admin.providers})))
 }
 
 pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
@@ -70,6 +71,6 @@ pub(super) async fn unknown(uri: Uri) -> Error {
 pub(super) async fn wrong_method(method: Method, uri: Uri) -> Error {
     super::error(
         StatusCode::METHOD_NOT_ALLOWED,
-        &format!("{method} is nothing that `{}` takes", uri.path()),
+        format!("{method} is nothing that `{}` takes", uri.path()),
     )
 }

@@ -5,6 +5,7 @@ mod ask;
 mod clock;
 mod events;
 mod faults;
+mod guard;
 mod holds;
 mod hooks;
 mod mail;
@@ -26,6 +27,7 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use guard::Guard;
 pub use reset::begin_anew;
 pub use stats::{Stats, stats};
 
@@ -42,6 +44,8 @@ pub struct Admin {
     pub strays: Strays,
     /// The certificate of the suite's CA.
     pub ca: Arc<str>,
+    /// Who may call.
+    pub guard: Guard,
     /// Where the suite listens, by listener.
     pub addresses: Arc<OnceLock<Value>>,
 }
@@ -67,6 +71,7 @@ impl Admin {
             catalog: Arc::default(),
             strays: Strays::default(),
             ca: "".into(),
+            guard: Guard::default(),
             addresses: Arc::default(),
         }
     }
@@ -74,6 +79,7 @@ impl Admin {
 
 /// Makes the router of the admin API.
 pub fn router(admin: Admin) -> Router {
+    let guarded = axum::middleware::from_fn_with_state(admin.guard.clone(), guard::guard);
     Router::new()
         .route("/", get(about::index))
         .route("/_stats", get(stats::get))
@@ -105,6 +111,7 @@ pub fn router(admin: Admin) -> Router {
         .fallback(about::unknown)
         .method_not_allowed_fallback(about::wrong_method)
         .layer(DefaultBodyLimit::max(10 << 20))
+        .layer(guarded)
         .with_state(admin)
 }
 
