@@ -110,11 +110,12 @@ impl Entry {
             line = format!("~{} {line}", self.scope);
         }
         if let Some(key) = &self.key {
-            line.push_str(&format!(" key={}", super::secrets::clean(key)));
+            line.push_str(&format!(" key={}", one_word(&super::secrets::clean(key))));
         }
         line.push_str(&format!(" {}", self.outcome.map_or("in_flight", Outcome::as_str)));
         line.push_str(&format!(" {}", self.fate.map_or("open", Fate::as_str)));
-        if let Some(how) = self.fired.iter().rev().find_map(|f| f.how) {
+        let how = self.fired.iter().rev().find_map(|f| f.how);
+        if let (Some(Fate::Withheld), Some(how)) = (self.fate, how) {
             line.push_str(&format!("({how})"));
         }
         for fired in &self.fired {
@@ -172,6 +173,15 @@ impl Entry {
                 "body": answer.content.bytes().map(|c| shown(&c)),
             })),
         })
+    }
+}
+
+/// Quotes what would not stand as one word of a line: a client's text must never look like a line of its own.
+fn one_word(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '"') {
+        format!("{text:?}").into()
+    } else {
+        text.into()
     }
 }
 
