@@ -17,7 +17,7 @@ pub const MAIL: &str = "smtp";
 #[derive(Clone, Debug)]
 pub struct Mocks {
     /// The Stripe-like API.
-    pub stripe: Arc<orders::Orders>,
+    pub stripe: Arc<stripe::Stripe>,
     /// The order API.
     pub orders: Arc<orders::Orders>,
     /// The mail sink.
@@ -31,9 +31,7 @@ impl Mocks {
     #[must_use]
     pub fn new(ledger: &Ledger, orders_require_key: bool) -> Self {
         Self {
-            stripe: Arc::new(orders::Orders {
-                require_key: orders_require_key,
-            }),
+            stripe: Arc::new(stripe::Stripe),
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),
@@ -45,6 +43,11 @@ impl Mocks {
     /// Lists them.
     #[must_use]
     pub fn about(&self) -> Vec<&'static About> {
-        vec![self.orders.about(), self.smtp.about(), self.webhook.about()]
+        vec![
+            self.stripe.about(),
+            self.orders.about(),
+            self.smtp.about(),
+            self.webhook.about(),
+        ]
     }
 }

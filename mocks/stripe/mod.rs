@@ -1,1 +1,123 @@
-//! The stripe provider.
+//! A Stripe-like provider: what it takes, what it answers, and how it keeps its keys. See `README.md` beside this file.
+//!
+//! In reading order: `call` reads a request, `routes` is the table of operations, `operations` carries them out over `objects`
+//! (and `payment`, where money moves), `answer` gives headers, `failure` is the error envelope.
+
+mod answer;
+mod call;
+mod cards;
+mod credentials;
+mod currency;
+mod declines;
+mod expand;
+mod failure;
+mod form;
+mod ids;
+mod list;
+mod metadata;
+mod objects;
+mod operations;
+mod params;
+mod payment;
+mod refusal;
+mod routes;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
+use crate::idempotency::Record;
+use crate::ledger::{Reply, View};
+use crate::store::Tx;
+
+pub use call::Call;
+use failure::Outcome;
+use objects::Page;
+use params::Params;
+use scene::{Answer, Scene};
+
+/// Is the provider; all its state stands in the store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stripe;
+
+impl Provider for Stripe {
+    type Request = HttpRequest;
+    type Call = Call;
+
+    fn about(&self) -> &'static About {
+        &routes::ABOUT
+    }
+
+    fn identify(&self, request: &HttpRequest) -> Identified<Call> {
+        call::identify(request)
+    }
+
+    fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
+        tx.enter(&call.account);
+        let reply = match carry_out(tx, request, call) {
+            Ok(view) => Reply::view(200, view),
+            Err(failure) => answer::failure(&failure, call),
+        };
+        answer::executed(reply, request, call)
+    }
+
+    fn conflict(&self, request: &HttpRequest, call: &Call, conflict: &Conflict<'_>) -> Reply {
+        answer::unsaved(
+            answer::failure(&refusal::conflict(request, call, conflict), call),
+            request,
+            call,
+        )
+    }
+
+    fn replay(&self, request: &HttpRequest, call: &Call, record: &Record) -> Reply {
+        answer::replayed(record, request, call)
+    }
+
+    fn refuse(&self, request: &HttpRequest, call: &Call, refusal: &Refusal) -> Reply {
+        let failure = refusal::injected(refusal);
+        answer::executed(answer::failure(&failure, call), request, call)
+    }
+
+    /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since
+    /// a status is all there is to go by, no 400 does.
+    fn keeps(&self, status: u16) -> bool {
+        match status {
+            200..=299 | 402 | 404 | 424 => true,
+            _ => status >= 500,
+        }
+    }
+
+    fn reference(&self, call: &Call) -> Arc<str> {
+        Arc::clone(&call.request_id)
+    }
+}
+
+impl HttpProvider for Stripe {
+    fn route(&self, method: &http::Method, path: &str) -> &'static Operation {
+        routes::find(method, path).map_or_else(routes::unrecognized, |matched| matched.operation)
+    }
+}
+
+/// Carries a call out: all that can be checked without the world comes first.
+fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
+    let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
+    let route = matched.route;
+    let params = Params::new(&call.fields);
+    params.only_or_expand(route.params)?;
+    let paths = expand::read(&params, route.shows, route.list)?;
+    let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
+    let id = percent_encoding::percent_decode_str(matched.id).decode_utf8_lossy();
+    let mut scene = Scene { tx, params, id: &id };
+    let answer = (route.run)(&mut scene)?;
+    let tx = &*scene.tx;
+    Ok(match answer {
+        Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
+        Answer::Page { data, has_more } => Arc::new(Page {
+            url: request.path.as_str().into(),
+            has_more,
+            data: data.into_iter().map(|t| expand::expand(tx, t, &paths)).collect(),
+        }),
+    })
+}

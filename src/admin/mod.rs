@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use bytes::Bytes;
 use http::StatusCode;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::attempt::{About, Way};
@@ -156,7 +157,7 @@ impl IntoResponse for Error {
 }
 
 /// Makes an answer of a JSON value, readable as it is.
-fn answer(status: StatusCode, value: &Value) -> Response {
+fn answer<T: Serialize>(status: StatusCode, value: &T) -> Response {
     let text = serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
     (status, [("content-type", "application/json")], text).into_response()
 }

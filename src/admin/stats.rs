@@ -85,6 +85,5 @@ pub(super) async fn get(State(admin): State<Admin>, ask: Ask) -> Result<Response
     ask.only(&["scope"])?;
     admin.way.store.ledger().settle_answers().await;
     let stats = stats(&admin, ask.scope()?.as_ref());
-    let value = serde_json::to_value(stats).unwrap_or_default();
-    Ok(super::answer(StatusCode::OK, &value))
+    Ok(super::answer(StatusCode::OK, &stats))
 }

@@ -199,7 +199,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
     id   source   state  matched  fired  skipped  rule
     f1   api      spent        3      1        2  drop-after-commit; how=reset; on=1
-    f12  --fault  armed        0      0        0  refuse; key=order-*; provider=stripe
+    f12  --fault  armed        0      0        0  refuse; provider=stripe; key=order-*
     f12 nearly matched: key should be order-*, was invoice-1
     ");
         assert_eq!(stub.run(&["faults", "list"]).await.1, text);
@@ -230,7 +230,7 @@ mod tests {
             stub.seen(),
             [
                 r#"POST /_faults?scope=alice - {"mode":"pass","on":2}"#,
-                r#"POST /_faults - [{"mode":"pass"},{"mode":"refuse","status":402},{"delay":"2s","mode":"delay"}]"#,
+                r#"POST /_faults - [{"mode":"pass"},{"mode":"refuse","status":402},{"mode":"delay","delay":"2s"}]"#,
                 r#"POST /_faults - {"mode":"pass"}"#,
             ]
         );

@@ -180,7 +180,7 @@ mod tests {
             stub.seen(),
             [
                 r#"POST /_holds/h1/release - {"then":"answer"}"#,
-                r#"POST /_holds/h1/release - {"how":"reset","then":"drop"}"#,
+                r#"POST /_holds/h1/release - {"then":"drop","how":"reset"}"#,
             ]
         );
     }

@@ -199,16 +199,16 @@ mod tests {
     fn a_table_says_how_often_it_really_happened() {
         insta::assert_snapshot!(render(&stats()).unwrap(), @r"
                         received  accepted  replayed  read    answered  withheld
-    smtp                       2         2         ·     ·           2         ·
-      mail.send                2         2         ·     ·           2         ·
     stripe                     3         1         1     1           2         1
       charges.create           2         1         1     ·           1         1
       charges.retrieve         1         ·         ·     1           1         ·
+    smtp                       2         2         ·     ·           2         ·
+      mail.send                2         2         ·     ·           2         ·
     total                      5         3         1     1           4         1
 
             class         effects                 duplicates
-    smtp    key-advisory  message 2, recipient 2           1  (1 by content)
     stripe  key-enforced  charge 1                         ·
+    smtp    key-advisory  message 2, recipient 2           1  (1 by content)
 
     faults      0 armed, 1 fired
     since       2026-01-01T00:00:00Z (generation 1)

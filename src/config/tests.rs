@@ -140,7 +140,7 @@ fn all_problems_are_reported_together_with_their_sources() {
     ackdrop.toml: smtp: `1025` is no address (127.0.0.1:1025 for this machine only, :1025 for all interfaces); write IP:PORT, localhost:PORT, :PORT for all interfaces, or off
     --log: `loud` is none of text, json, off
     ACKDROP_CONNECTIONS: must be at least 1
-    ackdrop.toml: idle_timeout: `5` is no duration; write a whole number and a unit: 250ms, 2s, 5m, 1h
+    ackdrop.toml: idle_timeout: `5` is not a duration: a whole number and a unit, like 250ms, 2s, 5m, 1h
     ");
 }
 

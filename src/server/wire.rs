@@ -28,6 +28,8 @@ pub(crate) struct Gauge(Arc<Mutex<Measured>>);
 #[derive(Debug, Default)]
 struct Measured {
     outgoing: Option<Outgoing>,
+    /// Whether a first byte of it was about to leave.
+    begun: bool,
     sent: u64,
     /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
     total: u64,
@@ -46,6 +48,7 @@ impl Gauge {
         let mut measured = self.lock();
         measured.outgoing = Some(outgoing);
         measured.sent = 0;
+        measured.begun = false;
         measured.body_over = false;
     }
 
@@ -84,9 +87,12 @@ impl Gauge {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many of these bytes may leave now.
+    /// Returns how many of these bytes may leave now. Notes the beginning of an answer before its first byte can be read by anybody.
     fn allowance(&self, wanted: usize) -> usize {
-        let measured = self.lock();
+        let mut measured = self.lock();
+        if !measured.begun && wanted > 0 {
+            measured.begun = measured.outgoing.as_ref().map(Outgoing::begin).is_some();
+        }
         let cut = measured.outgoing.as_ref().and_then(|o| o.cut);
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(measured.sent));
         usize::try_from(left).map_or(wanted, |left| left.min(wanted))
@@ -95,10 +101,7 @@ impl Gauge {
     fn wrote(&self, bytes: usize) {
         let mut measured = self.lock();
         measured.total += bytes as u64;
-        if let Some(outgoing) = &measured.outgoing {
-            if measured.sent == 0 && bytes > 0 {
-                outgoing.begin();
-            }
+        if measured.outgoing.is_some() {
             measured.sent += bytes as u64;
         }
     }

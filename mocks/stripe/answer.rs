@@ -1,0 +1,73 @@
+//! Answers: the headers that stand on each, and those that tell a first answer from a replay.
+
+use super::Call;
+use super::failure::Failure;
+use crate::attempt::{HttpRequest, Provider as _};
+use crate::idempotency::Record;
+use crate::ledger::{Content, Reply};
+
+/// The version that is spoken where a request names none.
+pub(crate) const VERSION: &str = "2026-10-28.endive";
+
+/// Renders a refusal.
+pub(crate) fn failure(failure: &Failure, call: &Call) -> Reply {
+    Reply::new(failure.status, failure.render(&call.request_id))
+}
+
+/// Dresses an answer that comes of executing; under a key it names itself as the original, if it is kept.
+pub(crate) fn executed(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
+    let keyed = call.key.is_some() && request.method == http::Method::POST;
+    let (kept, succeeded) = (super::Stripe.keeps(reply.status), reply.status < 300);
+    let mut reply = dress(reply, request, call);
+    if keyed && kept {
+        reply = reply.header("original-request", &*call.request_id);
+    }
+    if keyed && succeeded {
+        reply = reply.header("stripe-should-retry", "false");
+    }
+    reply
+}
+
+/// Dresses an answer that never stands under a key.
+pub(crate) fn unsaved(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
+    dress(reply, request, call)
+}
+
+/// Answers from a record: the first body, under a request id of its own.
+pub(crate) fn replayed(record: &Record, request: &HttpRequest, call: &Call) -> Reply {
+    let mut reply = match &record.content {
+        Content::Bytes(bytes) => Reply::new(record.status, bytes.clone()),
+        Content::View(view) => Reply::view(record.status, std::sync::Arc::clone(view)),
+    };
+    reply.extra.clone_from(&record.extra);
+    dress(reply, request, call)
+        .header("original-request", &*record.reference)
+        .header("idempotent-replayed", "true")
+}
+
+fn dress(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
+    let version = request.header_str("stripe-version").unwrap_or(VERSION);
+    let mut reply = reply
+        .header("content-type", "application/json")
+        .header("cache-control", "no-cache, no-store")
+        .header("access-control-allow-origin", "*")
+        .header("access-control-expose-headers", EXPOSED)
+        .header("request-id", &*call.request_id)
+        .header("stripe-version", version)
+        .header(
+            "strict-transport-security",
+            "max-age=63072000; includeSubDomains; preload",
+        )
+        .header("vary", "Origin")
+        .header("x-stripe-routing-context-priority-tier", "api-testmode");
+    if let Some(key) = request.header_str("idempotency-key") {
+        reply = reply.header("idempotency-key", key);
+    }
+    if !call.account.is_empty() {
+        reply = reply.header("stripe-account", &*call.account);
+    }
+    reply
+}
+
+const EXPOSED: &str =
+    "Request-Id, Stripe-Manage-Version, X-Stripe-External-Auth-Required, X-Stripe-Privileged-Session-Required";

@@ -1,0 +1,68 @@
+//! The balance: one small object a currency, changed with the charge or refund that moves it.
+
+use serde::Serialize;
+
+use crate::mocks::stripe::currency::Currency;
+use crate::store::Object;
+
+/// Holds what there is of one currency.
+#[derive(Clone, Debug)]
+pub(crate) struct Balance {
+    pub(crate) currency: Currency,
+    pub(crate) available: i64,
+    pub(crate) pending: i64,
+}
+
+/// Holds what there is of all.
+#[derive(Clone, Debug)]
+pub(crate) struct Holdings(pub(crate) Vec<Balance>);
+
+impl Object for Balance {
+    const TABLE: &'static str = "stripe.balances";
+
+    fn id(&self) -> &str {
+        self.currency.code()
+    }
+}
+
+impl Holdings {
+    pub(crate) fn show(&self) -> impl Serialize {
+        let sums = |of: fn(&Balance) -> i64| self.0.iter().map(|b| Sum::new(of(b), b.currency)).collect();
+        Json {
+            object: "balance",
+            available: sums(|b| b.available),
+            livemode: false,
+            pending: sums(|b| b.pending),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Json {
+    object: &'static str,
+    available: Vec<Sum>,
+    livemode: bool,
+    pending: Vec<Sum>,
+}
+
+#[derive(Serialize)]
+struct Sum {
+    amount: i64,
+    currency: Currency,
+    source_types: SourceTypes,
+}
+
+#[derive(Serialize)]
+struct SourceTypes {
+    card: i64,
+}
+
+impl Sum {
+    fn new(amount: i64, currency: Currency) -> Self {
+        Self {
+            amount,
+            currency,
+            source_types: SourceTypes { card: amount },
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Customers.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use super::{Address, Link, Shipping, Shown};
+use crate::mocks::stripe::ids::letters;
+use crate::mocks::stripe::metadata::Metadata;
+use crate::store::Object;
+
+/// Is a customer; a deleted one stays, so that its id still answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Customer {
+    pub(crate) id: Arc<str>,
+    pub(crate) created: i64,
+    pub(crate) deleted: bool,
+    pub(crate) balance: i64,
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) email: Option<Box<str>>,
+    pub(crate) phone: Option<Box<str>>,
+    pub(crate) description: Option<Box<str>>,
+    pub(crate) default_source: Option<Arc<str>>,
+    pub(crate) default_method: Option<Arc<str>>,
+    pub(crate) address: Option<Box<Address>>,
+    pub(crate) shipping: Option<Box<Shipping>>,
+    pub(crate) metadata: Metadata,
+}
+
+impl Object for Customer {
+    const TABLE: &'static str = "stripe.customers";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Customer {
+    pub(crate) fn new(id: Arc<str>, created: i64) -> Self {
+        Self {
+            id,
+            created,
+            deleted: false,
+            balance: 0,
+            name: None,
+            email: None,
+            phone: None,
+            description: None,
+            default_source: None,
+            default_method: None,
+            address: None,
+            shipping: None,
+            metadata: Metadata::default(),
+        }
+    }
+
+    pub(crate) fn serialize_shown<S: Serializer>(&self, shown: &Shown, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.deleted {
+            let deleted = Deleted {
+                id: &self.id,
+                object: "customer",
+                deleted: true,
+            };
+            return deleted.serialize(serializer);
+        }
+        Json {
+            id: &self.id,
+            object: "customer",
+            address: self.address.as_deref(),
+            balance: self.balance,
+            created: self.created,
+            currency: (),
+            customer_account: (),
+            default_source: shown.link("default_source", &self.default_source),
+            delinquent: false,
+            description: self.description.as_deref(),
+            discount: (),
+            email: self.email.as_deref(),
+            invoice_prefix: letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase(),
+            invoice_settings: InvoiceSettings {
+                custom_fields: (),
+                default_payment_method: self.default_method.as_deref(),
+                footer: (),
+                rendering_options: (),
+            },
+            livemode: false,
+            metadata: &self.metadata,
+            name: self.name.as_deref(),
+            next_invoice_sequence: 1,
+            phone: self.phone.as_deref(),
+            preferred_locales: [],
+            shipping: self.shipping.as_deref(),
+            tax_exempt: "none",
+            test_clock: (),
+        }
+        .serialize(serializer)
+    }
+}
+
+#[derive(Serialize)]
+struct Deleted<'s> {
+    id: &'s str,
+    object: &'static str,
+    deleted: bool,
+}
+
+#[derive(Serialize)]
+struct Json<'s> {
+    id: &'s str,
+    object: &'static str,
+    address: Option<&'s Address>,
+    balance: i64,
+    created: i64,
+    currency: (),
+    customer_account: (),
+    default_source: Link<'s>,
+    delinquent: bool,
+    description: Option<&'s str>,
+    discount: (),
+    email: Option<&'s str>,
+    invoice_prefix: String,
+    invoice_settings: InvoiceSettings<'s>,
+    livemode: bool,
+    metadata: &'s Metadata,
+    name: Option<&'s str>,
+    next_invoice_sequence: u8,
+    phone: Option<&'s str>,
+    preferred_locales: [(); 0],
+    shipping: Option<&'s Shipping>,
+    tax_exempt: &'static str,
+    test_clock: (),
+}
+
+#[derive(Serialize)]
+struct InvoiceSettings<'s> {
+    custom_fields: (),
+    default_payment_method: Option<&'s str>,
+    footer: (),
+    rendering_options: (),
+}

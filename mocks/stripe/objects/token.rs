@@ -1,0 +1,56 @@
+//! Tokens.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Billing, Source};
+use crate::mocks::stripe::cards::Card;
+use crate::mocks::stripe::ids::sibling;
+use crate::store::Object;
+
+/// Is a card token; it can be used once.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) id: Arc<str>,
+    pub(crate) created: i64,
+    pub(crate) card: Card,
+    pub(crate) used: bool,
+    pub(crate) billing: Option<Arc<Billing>>,
+}
+
+impl Object for Token {
+    const TABLE: &'static str = "stripe.tokens";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Token {
+    pub(crate) fn show(&self) -> impl Serialize + '_ {
+        Json {
+            id: &self.id,
+            object: "token",
+            card: Source::new(sibling("card_", &self.id), &self.card, self.billing.as_deref(), None),
+            client_ip: (),
+            created: self.created,
+            livemode: false,
+            kind: "card",
+            used: self.used,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'s> {
+    id: &'s str,
+    object: &'static str,
+    card: Source<'s>,
+    client_ip: (),
+    created: i64,
+    livemode: bool,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    used: bool,
+}

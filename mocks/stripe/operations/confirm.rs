@@ -1,0 +1,178 @@
+//! Confirming an intent: the step that takes the money, from wherever it is asked for.
+
+use std::sync::Arc;
+
+use crate::mocks::stripe::cards::Behaviour;
+use crate::mocks::stripe::declines::{AUTHENTICATION, Decline, NOT_HANDLED};
+use crate::mocks::stripe::failure::{Failure, Outcome};
+use crate::mocks::stripe::objects::{CaptureMethod, Failed, Intent, IntentTerms, Method, Status, Terms, Thing};
+use crate::mocks::stripe::params::Params;
+use crate::mocks::stripe::payment::{self, Order};
+use crate::mocks::stripe::scene::{Scene, unexpected_state};
+
+use super::payment_methods::check_unspent;
+
+/// Says how the holder can be asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Presence {
+    /// The holder is not there.
+    off_session: bool,
+    /// The caller cannot let the holder authenticate.
+    error_on_requires_action: bool,
+}
+
+/// Says what a card makes of a confirmation.
+enum Verdict {
+    Taken,
+    AsksHolder,
+    Refused(&'static Decline),
+}
+
+impl Presence {
+    pub(crate) fn read(params: &Params<'_>) -> Outcome<Self> {
+        // `off_session` also takes the older words `one_off` and `recurring`.
+        let off_session = match params.text("off_session")? {
+            Some("one_off" | "recurring") => true,
+            _ => params.boolean("off_session")?.unwrap_or(false),
+        };
+        Ok(Self {
+            off_session,
+            error_on_requires_action: params.boolean("error_on_requires_action")?.unwrap_or(false),
+        })
+    }
+}
+
+/// Confirms an intent, puts its new version, and returns it; a declined one is put too, and refused.
+/// `made` is a method that this very call made and that is not put yet.
+pub(crate) fn confirm(
+    scene: &mut Scene<'_, '_>,
+    mut intent: Intent,
+    made: Option<Method>,
+    presence: Presence,
+) -> Outcome<Arc<Intent>> {
+    let method = method_of(scene, &intent, made)?;
+    match judge(&method, presence) {
+        Verdict::Refused(decline) => Err(refused(scene, intent, method, decline)),
+        Verdict::AsksHolder => {
+            scene.tx.put(method);
+            intent.status = Status::RequiresAction;
+            Ok(scene.tx.put(intent))
+        }
+        Verdict::Taken => {
+            let charge = payment::charge(scene.tx, order(&intent, &method), None);
+            scene.tx.put(kept(method, &intent));
+            intent.took(&charge);
+            Ok(scene.tx.put(intent))
+        }
+    }
+}
+
+/// Finds the method of an intent that is to be confirmed, and checks that it may be used for it.
+fn method_of(scene: &Scene<'_, '_>, intent: &Intent, made: Option<Method>) -> Outcome<Method> {
+    let Some(id) = &intent.method else {
+        let message = "You cannot confirm this PaymentIntent because it's missing a payment method. You can either update \
+                       the PaymentIntent with a payment method and then confirm it again, or confirm it again directly \
+                       with a payment method or ConfirmationToken.";
+        let shown = Thing::Intent(Arc::new(intent.clone())).plain();
+        return Err(unexpected_state(message.to_owned(), shown));
+    };
+    let stored = || scene.tx.get::<Method>(id).map(|m| Method::clone(&m));
+    let method = made.or_else(stored);
+    let method = method.ok_or_else(|| Failure::no_such("PaymentMethod", id, "payment_method"))?;
+    check_unspent(&method)?;
+    check_owner(&method, intent)?;
+    Ok(method)
+}
+
+fn check_owner(method: &Method, intent: &Intent) -> Outcome<()> {
+    let message = match (&method.customer, &intent.customer) {
+        (None, _) => return Ok(()),
+        (Some(owner), Some(customer)) if owner == customer => return Ok(()),
+        (Some(_), None) => {
+            "The payment method you provided is attached to a customer so for security purposes you must provide the \
+             customer in the request."
+                .to_owned()
+        }
+        (Some(_), Some(_)) => format!(
+            "The customer does not have a payment method with the ID {}. The payment method must be attached to the \
+             customer.",
+            method.id
+        ),
+    };
+    Err(Failure::invalid(message).param("payment_method"))
+}
+
+fn judge(method: &Method, presence: Presence) -> Verdict {
+    match method.card.test.behaviour {
+        Behaviour::Succeeds => Verdict::Taken,
+        Behaviour::Declines(decline) | Behaviour::DeclinesLater(decline) => Verdict::Refused(decline),
+        Behaviour::Authenticates if presence.off_session => Verdict::Refused(&AUTHENTICATION),
+        Behaviour::Authenticates if presence.error_on_requires_action => Verdict::Refused(&NOT_HANDLED),
+        Behaviour::Authenticates => Verdict::AsksHolder,
+    }
+}
+
+/// Keeps what a decline leaves behind: a failed charge, and an intent that needs another method.
+fn refused(scene: &mut Scene<'_, '_>, mut intent: Intent, method: Method, decline: &'static Decline) -> Box<Failure> {
+    let charge = payment::charge(scene.tx, order(&intent, &method), Some(decline));
+    let method = scene.tx.put(method);
+    intent.status = Status::RequiresPaymentMethod;
+    intent.method = None;
+    intent.charge = Some(Arc::clone(&charge.id));
+    intent.failed = Some(Box::new(Failed {
+        decline,
+        charge: Some(Arc::clone(&charge.id)),
+        method: Arc::clone(&method),
+    }));
+    let intent = scene.tx.put(intent);
+    Failure::card(decline)
+        .charge(&charge.id)
+        .intent(Thing::Intent(intent).plain())
+        .method(Thing::Method(method).plain())
+}
+
+/// Returns the method after it was charged: attached where it is to be used again, else spent.
+fn kept(mut method: Method, intent: &Intent) -> Method {
+    let again = intent.terms.as_deref().and_then(|t| t.setup_future_usage).is_some();
+    match (&method.customer, &intent.customer) {
+        (Some(_), _) => {}
+        (None, Some(customer)) if again => method.customer = Some(Arc::clone(customer)),
+        (None, _) => method.spent = true,
+    }
+    method
+}
+
+fn order(intent: &Intent, method: &Method) -> Order {
+    Order {
+        amount: intent.amount,
+        currency: intent.currency,
+        capture: intent.capture_method != CaptureMethod::Manual,
+        card: method.card,
+        customer: intent.customer.clone(),
+        intent: Some(Arc::clone(&intent.id)),
+        method: Some(Arc::clone(&method.id)),
+        description: intent.description.clone(),
+        metadata: intent.metadata.clone(),
+        billing: method.billing.clone(),
+        terms: intent.terms.as_deref().and_then(charge_terms),
+    }
+}
+
+/// Returns what a charge takes over from its intent.
+fn charge_terms(terms: &IntentTerms) -> Option<Arc<Terms>> {
+    let any = terms.receipt_email.is_some()
+        || terms.shipping.is_some()
+        || terms.statement_descriptor.is_some()
+        || terms.statement_descriptor_suffix.is_some()
+        || terms.transfer_group.is_some();
+    any.then(|| {
+        Arc::new(Terms {
+            receipt_email: terms.receipt_email.clone(),
+            shipping: terms.shipping.clone(),
+            statement_descriptor: terms.statement_descriptor.clone(),
+            statement_descriptor_suffix: terms.statement_descriptor_suffix.clone(),
+            transfer_group: terms.transfer_group.clone(),
+            fraud_report: None,
+        })
+    })
+}

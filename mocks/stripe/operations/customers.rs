@@ -1,0 +1,158 @@
+//! Customers.
+
+use std::sync::Arc;
+
+use crate::mocks::stripe::failure::{Failure, Outcome};
+use crate::mocks::stripe::list::{Created, page};
+use crate::mocks::stripe::metadata::Metadata;
+use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, Thing};
+use crate::mocks::stripe::params::{Change, Params};
+use crate::mocks::stripe::scene::{Answer, Scene, missing};
+
+use super::payment_methods;
+
+pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let mut customer = Customer::new(scene.tx.new_id("cus_"), scene.now());
+    merge(&mut customer, &params)?;
+    if let Some(id) = params.text("payment_method")? {
+        let method = scene.method(id, "payment_method")?;
+        let method = payment_methods::attached(method, &customer.id)?;
+        set_default_method(scene, &mut customer, &params, Some(&method.id))?;
+        keep_source(scene, &mut customer, &params)?;
+        scene.tx.put(method);
+    } else {
+        set_default_method(scene, &mut customer, &params, None)?;
+        keep_source(scene, &mut customer, &params)?;
+    }
+    let customer = scene.tx.put(customer);
+    scene.tx.effect("customer", &customer.id);
+    Ok(Answer::One(Thing::Customer(customer)))
+}
+
+/// Finds a customer; a deleted one still answers.
+pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    Ok(Answer::One(Thing::Customer(scene.own(Kind::Customer, "id")?)))
+}
+
+pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let mut customer = Customer::clone(&*living(scene)?);
+    merge(&mut customer, &params)?;
+    if let Some(id) = params.text("default_source")? {
+        let own = scene.tx.get::<Method>(id);
+        let own = own.filter(|m| m.customer.as_ref() == Some(&customer.id));
+        customer.default_source = Some(Arc::clone(
+            &own.ok_or_else(|| missing(Kind::Card, id, "default_source"))?.id,
+        ));
+    }
+    set_default_method(scene, &mut customer, &params, None)?;
+    keep_source(scene, &mut customer, &params)?;
+    let customer = scene.tx.put(customer);
+    scene.tx.effect("customer_update", &customer.id);
+    Ok(Answer::One(Thing::Customer(customer)))
+}
+
+pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let customer = living(scene)?;
+    let mut gone = Customer::new(Arc::clone(&customer.id), customer.created);
+    gone.deleted = true;
+    let gone = scene.tx.put(gone);
+    scene.tx.effect("customer_delete", &gone.id);
+    Ok(Answer::One(Thing::Customer(gone)))
+}
+
+pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let created = Created::read(&scene.params)?;
+    let email = scene.params.text("email")?;
+    let keep = |c: &Customer| {
+        !c.deleted && created.holds(c.created) && email.is_none_or(|email| c.email.as_deref() == Some(email))
+    };
+    page(scene, Kind::Customer, keep, Thing::Customer)
+}
+
+fn living(scene: &Scene<'_, '_>) -> Outcome<Arc<Customer>> {
+    let found = scene.own::<Customer>(Kind::Customer, "id")?;
+    if found.deleted {
+        return Err(Failure::no_such(Kind::Customer.word(), scene.id, "id"));
+    }
+    Ok(found)
+}
+
+fn merge(customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
+    params.change("name")?.apply(&mut customer.name);
+    params.change("phone")?.apply(&mut customer.phone);
+    params.change("description")?.apply(&mut customer.description);
+    if let Change::Set(email) = params.change("email")? {
+        let valid = email
+            .split_once('@')
+            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !email.contains(char::is_whitespace));
+        if !valid {
+            let shown: String = email.chars().take(200).collect();
+            return Err(Failure::invalid(format!("Invalid email address: {shown}"))
+                .code("email_invalid")
+                .param("email"));
+        }
+    }
+    params.change("email")?.apply(&mut customer.email);
+    if let Some(balance) = params.integer("balance")? {
+        customer.balance = balance;
+    }
+    Address::change(&mut customer.address, params, "address")?;
+    Shipping::change(&mut customer.shipping, params)?;
+    customer.metadata.merge(params)
+}
+
+/// Reads `invoice_settings[default_payment_method]`, which must be the customer's own.
+fn set_default_method(
+    scene: &Scene<'_, '_>,
+    customer: &mut Customer,
+    params: &Params<'_>,
+    attached: Option<&Arc<str>>,
+) -> Outcome<()> {
+    let Some(settings) = params.nested("invoice_settings")? else {
+        return Ok(());
+    };
+    settings.only(&["custom_fields", "default_payment_method", "footer", "rendering_options"])?;
+    customer.default_method = match settings.change("default_payment_method")? {
+        Change::Keep => return Ok(()),
+        Change::Clear => None,
+        Change::Set(id) => {
+            let stored = scene.tx.get::<Method>(id);
+            let own = stored.filter(|m| m.customer.as_ref() == Some(&customer.id));
+            let just_now = attached.filter(|_| params.text("payment_method").ok().flatten() == Some(id));
+            let id = own.map(|m| Arc::clone(&m.id)).or_else(|| just_now.cloned());
+            Some(id.ok_or_else(|| {
+                let message = "The customer does not have a payment method with this ID. The payment method must be \
+                               attached to the customer.";
+                Failure::invalid(message)
+                    .code("resource_missing")
+                    .param("invoice_settings[default_payment_method]")
+            })?)
+        }
+    };
+    Ok(())
+}
+
+/// Keeps the card of a token as the customer's default source; comes last, as it uses the token up.
+fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
+    let payer = match params.nested("source") {
+        Ok(Some(card)) => scene.card(&card)?,
+        _ => match params.text("source")? {
+            Some(token) => scene.spend_token(token, "source")?,
+            None => return Ok(()),
+        },
+    };
+    payer.card.check_keepable()?;
+    let card = Method {
+        id: scene.tx.new_id("card_"),
+        created: scene.now(),
+        card: payer.card,
+        customer: Some(Arc::clone(&customer.id)),
+        spent: false,
+        billing: payer.billing,
+        metadata: Metadata::default(),
+    };
+    customer.default_source = Some(Arc::clone(&scene.tx.put(card).id));
+    Ok(())
+}

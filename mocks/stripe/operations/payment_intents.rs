@@ -1,0 +1,335 @@
+//! Payment intents.
+
+use std::sync::Arc;
+
+use crate::mocks::stripe::currency::Currency;
+use crate::mocks::stripe::failure::{Failure, Outcome};
+use crate::mocks::stripe::list::{Created, page};
+use crate::mocks::stripe::metadata::Metadata;
+use crate::mocks::stripe::objects::{
+    CaptureMethod, Charge, Intent, IntentTerms, Kind, Method, Shipping, Status, Thing,
+};
+use crate::mocks::stripe::params::{Change, Params};
+use crate::mocks::stripe::payment;
+use crate::mocks::stripe::scene::{Answer, Scene, unexpected_state};
+
+use super::confirm::{Presence, confirm as take};
+use super::payment_methods;
+
+const OPEN: [Status; 3] = [
+    Status::RequiresPaymentMethod,
+    Status::RequiresConfirmation,
+    Status::RequiresAction,
+];
+
+pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let amount = params.amount("amount")?.ok_or_else(|| Failure::missing("amount"))?;
+    let currency = Currency::parse(params.required("currency")?, "currency")?;
+    currency.check(amount, "amount")?;
+    let confirm = params.boolean("confirm")?.unwrap_or(false);
+    let presence = Presence::read(&params)?;
+    let mut intent = Intent {
+        id: scene.tx.new_id("pi_"),
+        created: scene.now(),
+        amount,
+        amount_received: 0,
+        currency,
+        status: Status::RequiresPaymentMethod,
+        capture_method: CaptureMethod::AutomaticAsync,
+        confirmation_manual: false,
+        customer: None,
+        method: None,
+        charge: None,
+        description: None,
+        metadata: Metadata::read(&params)?,
+        failed: None,
+        canceled: None,
+        terms: None,
+    };
+    if params.one_of("confirmation_method", &["automatic", "manual"])? == Some("manual") {
+        intent.confirmation_manual = true;
+    }
+    merge(scene, &mut intent, &params)?;
+    automatic(&mut intent, &params)?;
+    let made = choose_method(scene, &mut intent, &params)?;
+    let intent = if confirm {
+        take(scene, intent, made, presence)?
+    } else {
+        made.map(|m| scene.tx.put(m));
+        scene.tx.put(intent)
+    };
+    scene.tx.effect("payment_intent", &intent.id);
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let secret = scene.params.text("client_secret")?;
+    let intent = own(scene)?;
+    if secret.is_some_and(|s| !s.starts_with(&*intent.id)) {
+        let message = "The client_secret provided does not match the client_secret associated with the PaymentIntent.";
+        return Err(Failure::invalid(message).param("client_secret"));
+    }
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let mut intent = Intent::clone(&*own(scene)?);
+    for field in [
+        "amount",
+        "currency",
+        "customer",
+        "payment_method",
+        "payment_method_data",
+    ] {
+        if params.has(field) {
+            check_open(&intent, field)?;
+        }
+    }
+    if let Some(currency) = params.text("currency")? {
+        intent.currency = Currency::parse(currency, "currency")?;
+    }
+    if let Some(amount) = params.amount("amount")? {
+        intent.amount = amount;
+    }
+    if params.has("amount") || params.has("currency") {
+        intent.currency.check(intent.amount, "amount")?;
+        reopen(&mut intent);
+    }
+    intent.metadata.merge(&params)?;
+    merge(scene, &mut intent, &params)?;
+    let made = choose_method(scene, &mut intent, &params)?;
+    made.map(|m| scene.tx.put(m));
+    let intent = scene.tx.put(intent);
+    scene.tx.effect("payment_intent_update", &intent.id);
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn confirm(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let presence = Presence::read(&params)?;
+    let mut intent = Intent::clone(&*own(scene)?);
+    if !OPEN.contains(&intent.status) {
+        let message = match intent.status {
+            Status::Succeeded => "You cannot confirm this PaymentIntent because it has already succeeded after being \
+                                  previously confirmed."
+                .to_owned(),
+            other => format!(
+                "You cannot confirm this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
+                 following statuses may be confirmed: requires_confirmation, requires_action.",
+                other.as_str()
+            ),
+        };
+        return Err(unexpected_state(message, Thing::Intent(intent.into()).plain()));
+    }
+    merge(scene, &mut intent, &params)?;
+    let made = choose_method(scene, &mut intent, &params)?;
+    let intent = take(scene, intent, made, presence)?;
+    scene.tx.effect("payment_intent_confirm", &intent.id);
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn capture(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let amount = params.amount("amount_to_capture")?;
+    if params.boolean("final_capture")? == Some(false) {
+        let message = "This PaymentIntent cannot be captured more than once: `final_capture` has to be true.";
+        return Err(Failure::invalid(message).param("final_capture"));
+    }
+    let mut intent = Intent::clone(&*own(scene)?);
+    intent.metadata.merge(&params)?;
+    let status = intent.status;
+    if status != Status::RequiresCapture {
+        let message = format!(
+            "This PaymentIntent could not be captured because it has a status of {}. Only a PaymentIntent with one of the \
+             following statuses may be captured: requires_capture.",
+            status.as_str()
+        );
+        return Err(unexpected_state(message, Thing::Intent(intent.into()).plain()));
+    }
+    let amount = amount.unwrap_or(intent.amount);
+    if amount > intent.amount {
+        let show = |amount| intent.currency.show(amount);
+        let message = format!(
+            "The amount to capture ({}) is greater than the amount that can be captured ({}).",
+            show(amount),
+            show(intent.amount)
+        );
+        return Err(Failure::invalid(message)
+            .code("amount_too_large")
+            .param("amount_to_capture"));
+    }
+    let charge = authorised(scene, &intent);
+    let charge = payment::capture(scene.tx, &charge, amount);
+    intent.took(&charge);
+    let intent = scene.tx.put(intent);
+    scene.tx.effect("payment_intent_capture", &intent.id);
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    const REASONS: [&str; 4] = ["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
+    let reason = scene.params.one_of("cancellation_reason", &REASONS)?;
+    let mut intent = Intent::clone(&*own(scene)?);
+    match intent.status {
+        Status::Succeeded | Status::Canceled => {
+            let message = format!(
+                "You cannot cancel this PaymentIntent because it has a status of {}. Only a PaymentIntent with one of the \
+                 following statuses may be canceled: requires_payment_method, requires_capture, requires_confirmation, \
+                 requires_action, processing.",
+                intent.status.as_str()
+            );
+            return Err(unexpected_state(message, Thing::Intent(intent.into()).plain()));
+        }
+        Status::RequiresCapture => {
+            let charge = authorised(scene, &intent);
+            payment::release(scene.tx, &charge);
+        }
+        _ => {}
+    }
+    intent.status = Status::Canceled;
+    intent.canceled = Some(Box::new((scene.now(), reason)));
+    let intent = scene.tx.put(intent);
+    scene.tx.effect("payment_intent_cancel", &intent.id);
+    Ok(Answer::One(Thing::Intent(intent)))
+}
+
+pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let created = Created::read(&scene.params)?;
+    let customer = scene.params.text("customer")?;
+    let keep = |i: &Intent| created.holds(i.created) && customer.is_none_or(|id| i.customer.as_deref() == Some(id));
+    page(scene, Kind::Intent, keep, Thing::Intent)
+}
+
+fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Intent>> {
+    scene.own(Kind::Intent, "intent")
+}
+
+fn authorised(scene: &Scene<'_, '_>, intent: &Intent) -> Arc<Charge> {
+    let id = intent.charge.as_deref().unwrap_or_default();
+    let charge = scene.tx.get::<Charge>(id);
+    charge.expect("an intent that can be captured was authorised by a charge, and charges are never removed")
+}
+
+fn check_open(intent: &Intent, field: &str) -> Outcome<()> {
+    if OPEN.contains(&intent.status) {
+        return Ok(());
+    }
+    let message = format!(
+        "This PaymentIntent's {field} could not be updated because it has a status of {}. You may only update the {field} \
+         of a PaymentIntent with one of the following statuses: requires_payment_method, requires_confirmation, \
+         requires_action.",
+        intent.status.as_str()
+    );
+    Err(unexpected_state(
+        message,
+        Thing::Intent(Arc::new(intent.clone())).plain(),
+    ))
+}
+
+/// Lets an intent be confirmed anew after a change.
+fn reopen(intent: &mut Intent) {
+    if intent.status == Status::RequiresAction {
+        intent.status = Status::RequiresConfirmation;
+    }
+}
+
+/// Reads what create, update and confirm have in common.
+fn merge(scene: &Scene<'_, '_>, intent: &mut Intent, params: &Params<'_>) -> Outcome<()> {
+    const CAPTURE: [&str; 3] = ["automatic", "automatic_async", "manual"];
+    const TERMS: [&str; 7] = [
+        "receipt_email",
+        "return_url",
+        "setup_future_usage",
+        "shipping",
+        "statement_descriptor",
+        "statement_descriptor_suffix",
+        "transfer_group",
+    ];
+    if params.has("payment_method_types") {
+        let types = params.list("payment_method_types")?;
+        if !types.contains(&"card") {
+            let message = "Only payments by card are modelled here: `payment_method_types` has to include `card`.";
+            return Err(Failure::invalid(message).param("payment_method_types"));
+        }
+    }
+    if let Some(method) = params.one_of("capture_method", &CAPTURE)? {
+        intent.capture_method = CaptureMethod::named(method);
+    }
+    if let Some(id) = params.text("customer")? {
+        intent.customer = Some(Arc::clone(&scene.customer(id, "customer")?.id));
+    }
+    params.change("description")?.apply(&mut intent.description);
+    if TERMS.iter().any(|name| params.has(name)) {
+        let mut terms = intent.terms.as_deref().cloned().unwrap_or_default();
+        merge_terms(&mut terms, params)?;
+        intent.terms = Some(terms.into());
+    }
+    Ok(())
+}
+
+fn merge_terms(terms: &mut IntentTerms, params: &Params<'_>) -> Outcome<()> {
+    params.change("receipt_email")?.apply(&mut terms.receipt_email);
+    params.change("return_url")?.apply(&mut terms.return_url);
+    params.change("transfer_group")?.apply(&mut terms.transfer_group);
+    params
+        .change("statement_descriptor")?
+        .apply(&mut terms.statement_descriptor);
+    params
+        .change("statement_descriptor_suffix")?
+        .apply(&mut terms.statement_descriptor_suffix);
+    match params.change("setup_future_usage")? {
+        Change::Keep => {}
+        Change::Clear => terms.setup_future_usage = None,
+        Change::Set(_) => {
+            terms.setup_future_usage = params.one_of("setup_future_usage", &["off_session", "on_session"])?;
+        }
+    }
+    Shipping::change(&mut terms.shipping, params)
+}
+
+/// Reads `automatic_payment_methods`.
+fn automatic(intent: &mut Intent, params: &Params<'_>) -> Outcome<()> {
+    let Some(given) = params.nested("automatic_payment_methods")? else {
+        return Ok(());
+    };
+    given.only(&["allow_redirects", "enabled"])?;
+    let redirects = given.one_of("allow_redirects", &["always", "never"])?;
+    if given.boolean("enabled")? == Some(true) {
+        let mut terms = intent.terms.as_deref().cloned().unwrap_or_default();
+        terms.automatic = Some(redirects.unwrap_or("always"));
+        intent.terms = Some(terms.into());
+    }
+    Ok(())
+}
+
+/// Reads `payment_method` or `payment_method_data`; what it makes is not put yet.
+fn choose_method(scene: &mut Scene<'_, '_>, intent: &mut Intent, params: &Params<'_>) -> Outcome<Option<Method>> {
+    let method = if let Some(data) = params.nested("payment_method_data")? {
+        data.only(&[
+            "allow_redisplay",
+            "billing_details",
+            "card",
+            "metadata",
+            "radar_options",
+            "type",
+        ])?;
+        let metadata = Metadata::read(&data)?;
+        let method = payment_methods::read(scene, &data)?;
+        Method { metadata, ..method }
+    } else {
+        match params.change("payment_method")? {
+            Change::Keep => return Ok(None),
+            Change::Clear => {
+                intent.method = None;
+                intent.status = Status::RequiresPaymentMethod;
+                return Ok(None);
+            }
+            Change::Set(id) => scene.method(id, "payment_method")?,
+        }
+    };
+    intent.method = Some(Arc::clone(&method.id));
+    intent.status = Status::RequiresConfirmation;
+    Ok(Some(method))
+}

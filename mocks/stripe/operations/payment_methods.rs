@@ -1,0 +1,149 @@
+//! Payment methods.
+
+use std::sync::Arc;
+
+use crate::mocks::stripe::failure::{Failure, Outcome};
+use crate::mocks::stripe::list::page;
+use crate::mocks::stripe::metadata::Metadata;
+use crate::mocks::stripe::objects::{Billing, Customer, Kind, Method, Thing};
+use crate::mocks::stripe::params::Params;
+use crate::mocks::stripe::scene::{Answer, Scene};
+
+pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let metadata = Metadata::read(&params)?;
+    let method = read(scene, &params)?;
+    let method = scene.tx.put(Method { metadata, ..method });
+    scene.tx.effect("payment_method", &method.id);
+    Ok(Answer::One(Thing::Method(method)))
+}
+
+/// Reads a payment method from its parameters; it is not put yet.
+pub(crate) fn read(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Method> {
+    params.required("type")?;
+    params.one_of("type", &["card"])?;
+    let name = params.name("card");
+    let card = params.nested("card")?.ok_or_else(|| Failure::missing(&name))?;
+    let mut billing = Billing::default();
+    billing.merge(params)?;
+    let payer = match card.text("token")? {
+        Some(token) => {
+            card.only(&["token"])?;
+            scene.spend_token(token, &card.name("token"))?
+        }
+        None => scene.card(&card)?,
+    };
+    let billing = billing.unless_empty().or(payer.billing);
+    Ok(Method {
+        id: scene.tx.new_id("pm_"),
+        created: scene.now(),
+        card: payer.card,
+        customer: None,
+        spent: false,
+        billing,
+        metadata: Metadata::default(),
+    })
+}
+
+pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    Ok(Answer::One(Thing::Method(own(scene)?.into())))
+}
+
+pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let mut method = own(scene)?;
+    if method.customer.is_none() {
+        let message = "You must save this PaymentMethod to a customer before you can update it.";
+        return Err(Failure::invalid(message).param("payment_method"));
+    }
+    method.metadata.merge(&params)?;
+    let mut billing = method.billing.as_deref().cloned().unwrap_or_default();
+    billing.merge(&params)?;
+    method.billing = billing.unless_empty();
+    if let Some(card) = params.nested("card")? {
+        card.only(&["exp_month", "exp_year", "networks"])?;
+        method.card = method.card.renewed(&card, scene.tx.now().date())?;
+    }
+    let method = scene.tx.put(method);
+    scene.tx.effect("payment_method_update", &method.id);
+    Ok(Answer::One(Thing::Method(method)))
+}
+
+pub(crate) fn attach(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let customer = scene.params.required("customer")?;
+    let method = own(scene)?;
+    let customer = scene.customer(customer, "customer")?;
+    let method = scene.tx.put(attached(method, &customer.id)?);
+    scene.tx.effect("payment_method_attach", &method.id);
+    Ok(Answer::One(Thing::Method(method)))
+}
+
+/// Attaches a payment method to a customer, if it can be.
+pub(crate) fn attached(mut method: Method, customer: &Arc<str>) -> Outcome<Method> {
+    check_unspent(&method)?;
+    if method.customer.as_ref().is_some_and(|own| own != customer) {
+        let message = "The payment method you provided has already been attached to a customer.";
+        return Err(Failure::invalid(message).param("payment_method"));
+    }
+    method.card.check_keepable()?;
+    method.customer = Some(Arc::clone(customer));
+    Ok(method)
+}
+
+/// Refuses a payment method that was used up.
+pub(crate) fn check_unspent(method: &Method) -> Outcome<()> {
+    if method.spent {
+        let message = "This PaymentMethod was previously used without being attached to a Customer or was detached from a \
+                       Customer, and may not be used again.";
+        return Err(Failure::invalid(message).param("payment_method"));
+    }
+    Ok(())
+}
+
+pub(crate) fn detach(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let mut method = own(scene)?;
+    let Some(customer) = method.customer.take() else {
+        let message = "The payment method you provided is not attached to a customer so detachment is impossible.";
+        return Err(Failure::invalid(message).param("payment_method"));
+    };
+    method.spent = true;
+    let method = scene.tx.put(method);
+    forget(scene, &customer, &method.id);
+    scene.tx.effect("payment_method_detach", &method.id);
+    Ok(Answer::One(Thing::Method(method)))
+}
+
+pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let customer = scene.params.text("customer")?;
+    if let Some(id) = customer {
+        scene.customer(id, "customer")?;
+    }
+    let kind = scene.params.text("type")?;
+    let keep = |m: &Method| {
+        !m.id.starts_with("card_")
+            && kind.is_none_or(|k| k == "card")
+            && customer.is_none_or(|id| m.customer.as_deref() == Some(id))
+    };
+    page(scene, Kind::Method, keep, Thing::Method)
+}
+
+fn own(scene: &mut Scene<'_, '_>) -> Outcome<Method> {
+    let found = scene.method(scene.id, "payment_method");
+    found.map_err(|_| Failure::no_such(Kind::Method.word(), scene.id, "payment_method"))
+}
+
+/// Takes a detached payment method out of its customer's defaults.
+fn forget(scene: &mut Scene<'_, '_>, customer: &str, method: &Arc<str>) {
+    let Some(customer) = scene.tx.get::<Customer>(customer) else {
+        return;
+    };
+    let is_it = |id: &Option<Arc<str>>| id.as_ref() == Some(method);
+    if is_it(&customer.default_method) || is_it(&customer.default_source) {
+        let keep = |id: &Option<Arc<str>>| id.clone().filter(|id| id != method);
+        scene.tx.put(Customer {
+            default_method: keep(&customer.default_method),
+            default_source: keep(&customer.default_source),
+            ..Customer::clone(&customer)
+        });
+    }
+}

@@ -1,0 +1,35 @@
+//! Tokens.
+
+use crate::mocks::stripe::cards::Card;
+use crate::mocks::stripe::failure::{Failure, Outcome};
+use crate::mocks::stripe::objects::{Kind, Thing, Token};
+use crate::mocks::stripe::scene::{Answer, Scene};
+
+pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let card = scene.params.nested("card")?.ok_or_else(|| Failure::missing("card"))?;
+    let payer = scene.card(&card)?;
+    let token = Token {
+        id: scene.tx.new_id("tok_"),
+        created: scene.now(),
+        card: payer.card,
+        used: false,
+        billing: payer.billing,
+    };
+    let token = scene.tx.put(token);
+    scene.tx.effect("token", &token.id);
+    Ok(Answer::One(Thing::Token(token)))
+}
+
+pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    if let Some(card) = Card::named(scene.id, "tok_", scene.tx.now().year()) {
+        let token = Token {
+            id: scene.id.into(),
+            created: scene.now(),
+            card,
+            used: false,
+            billing: None,
+        };
+        return Ok(Answer::One(Thing::Token(token.into())));
+    }
+    Ok(Answer::One(Thing::Token(scene.own(Kind::Token, "token")?)))
+}

@@ -1,0 +1,133 @@
+//! What an operation sees: the world, its parameters, the id in its path.
+
+use std::sync::Arc;
+
+use super::cards::Card;
+use super::failure::{Failure, Outcome};
+use super::objects::{Billing, Customer, Kind, Method, Shown, Thing, Token};
+use super::params::Params;
+use crate::store::Tx;
+
+/// Is one call being carried out.
+pub(crate) struct Scene<'s, 't> {
+    pub(crate) tx: &'s mut Tx<'t>,
+    pub(crate) params: Params<'s>,
+    /// The id in the path; empty where there is none.
+    pub(crate) id: &'s str,
+}
+
+/// Is what an operation answers with, before anything is expanded.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    One(Thing),
+    Page { data: Vec<Thing>, has_more: bool },
+}
+
+/// Carries an operation out.
+pub(crate) type Handler = fn(&mut Scene<'_, '_>) -> Outcome<Answer>;
+
+/// Is a card as a charge takes it.
+#[derive(Debug)]
+pub(crate) struct Payer {
+    pub(crate) card: Card,
+    pub(crate) billing: Option<Arc<Billing>>,
+}
+
+impl Scene<'_, '_> {
+    pub(crate) fn now(&self) -> i64 {
+        self.tx.now().unix_timestamp()
+    }
+
+    /// Finds a customer that a parameter names.
+    pub(crate) fn customer(&self, id: &str, param: &str) -> Outcome<Arc<Customer>> {
+        let found = self.tx.get::<Customer>(id).filter(|c| !c.deleted);
+        found.ok_or_else(|| missing(Kind::Customer, id, param))
+    }
+
+    /// Finds a payment method that a parameter names; a name like `pm_card_visa` makes a new one, which is not put yet.
+    pub(crate) fn method(&mut self, id: &str, param: &str) -> Outcome<Method> {
+        if let Some(card) = Card::named(id, "pm_card_", self.tx.now().year()) {
+            return Ok(Method {
+                id: self.tx.new_id("pm_"),
+                created: self.now(),
+                card,
+                customer: None,
+                spent: false,
+                billing: None,
+                metadata: super::metadata::Metadata::default(),
+            });
+        }
+        let found = self.tx.get::<Method>(id);
+        found
+            .map(|m| Method::clone(&m))
+            .ok_or_else(|| missing(Kind::Method, id, param))
+    }
+
+    /// Uses a token up, and returns its card.
+    pub(crate) fn spend_token(&mut self, id: &str, param: &str) -> Outcome<Payer> {
+        if let Some(card) = Card::named(id, "tok_", self.tx.now().year()) {
+            return Ok(Payer { card, billing: None });
+        }
+        let token = self
+            .tx
+            .get::<Token>(id)
+            .ok_or_else(|| missing(Kind::Token, id, param))?;
+        if token.used {
+            let message = format!("You cannot use a Stripe token more than once: {id}.");
+            return Err(Failure::invalid(message).code("token_already_used").param(param));
+        }
+        let used = self.tx.put(Token {
+            used: true,
+            ..Token::clone(&token)
+        });
+        Ok(Payer {
+            card: used.card,
+            billing: used.billing.clone(),
+        })
+    }
+
+    /// Reads a card's hash.
+    pub(crate) fn card(&self, params: &Params<'_>) -> Outcome<Payer> {
+        const ALLOWED: [&str; 15] = [
+            "object",
+            "number",
+            "exp_month",
+            "exp_year",
+            "cvc",
+            "name",
+            "currency",
+            "networks",
+            "address_line1",
+            "address_line2",
+            "address_city",
+            "address_state",
+            "address_zip",
+            "address_country",
+            "metadata",
+        ];
+        params.only(&ALLOWED)?;
+        let billing = Billing::of_card(params)?.unless_empty();
+        let card = Card::read(params, self.tx.now().date())?;
+        Ok(Payer { card, billing })
+    }
+
+    /// Finds the object that the path names.
+    pub(crate) fn own<T: crate::store::Object>(&self, kind: Kind, param: &str) -> Outcome<Arc<T>> {
+        let found = self.tx.get::<T>(self.id);
+        found.ok_or_else(|| Failure::no_such(kind.word(), self.id, param))
+    }
+}
+
+/// Says that a parameter names nothing: 400, where a path that names nothing is 404.
+pub(crate) fn missing(kind: Kind, id: &str, param: &str) -> Box<Failure> {
+    let mut failure = Failure::no_such(kind.word(), id, param);
+    failure.status = 400;
+    failure
+}
+
+/// Says that an intent's status forbids this.
+pub(crate) fn unexpected_state(message: String, intent: Shown) -> Box<Failure> {
+    Failure::invalid(message)
+        .code("payment_intent_unexpected_state")
+        .intent(intent)
+}
