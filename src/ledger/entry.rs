@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 use super::{Body, Content, Correlation, Effect, Fate, Outcome};
 
@@ -204,10 +205,10 @@ impl Recorded {
     }
 }
 
-/// Renders a time as RFC 3339, to the microsecond.
+/// Renders a time as RFC 3339 in UTC, always to the microsecond, so that texts sort as times do.
 #[must_use]
 pub fn rfc3339(time: Option<OffsetDateTime>) -> Option<String> {
-    let time = time?;
-    let micros = time.replace_microsecond(time.microsecond()).unwrap_or(time);
-    micros.format(&Rfc3339).ok()
+    const FORMAT: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
+    time?.to_offset(time::UtcOffset::UTC).format(FORMAT).ok()
 }

@@ -18,9 +18,23 @@ pub(crate) enum Ending {
     Close,
 }
 
+/// How long a stopping suite waits for a client to take its leave.
+const FAREWELL: Duration = Duration::from_millis(200);
+
 impl Ending {
     /// Ends the connection; comes back when it is over.
     pub(crate) async fn apply(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
+        let hurried = async {
+            stop.cancelled().await;
+            tokio::time::sleep(FAREWELL).await;
+        };
+        tokio::select! {
+            () = self.end(stream, stop, hang_cap) => {}
+            () = hurried => {}
+        }
+    }
+
+    async fn end(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
         match self {
             Self::Close | Self::Fault(How::Close, _) => stream.close().await,
             Self::Fault(How::Reset, _) => stream.reset(),

@@ -12,7 +12,7 @@ const LOGIN_PASSWORD: &str = "correct-horse-battery";
 const COOKIE: &str = "session-5f2c9a";
 const CVC: &str = "9713";
 
-const ALL: [&str; 7] = [KEY, CARD, SPACED_CARD, URL_PASSWORD, LOGIN_PASSWORD, COOKIE, CVC];
+const ALL: [&str; 6] = [KEY, CARD, SPACED_CARD, URL_PASSWORD, LOGIN_PASSWORD, COOKIE];
 
 /// Puts every secret into a text.
 fn full() -> String {
@@ -117,6 +117,11 @@ async fn none_is_shown_anywhere() {
                         .map(|at| &text[at.saturating_sub(80)..at + secret.len()]);
                     assert!(at.is_none(), "{secret} in {place}: …{}", at.unwrap_or_default());
                 }
+                // Four digits can stand in a time as well: they are a secret behind their name alone.
+                for (at, _) in text.match_indices("cvc") {
+                    let behind: String = text[at..].chars().take(24).collect();
+                    assert!(!behind.contains(CVC), "{place}: {behind}");
+                }
             }
             assert!(shown[0].1.contains("[secret:"), "what is replaced leaves a mark");
         },
@@ -138,12 +143,9 @@ async fn what_is_replaced_can_still_be_told_apart() {
                 .await;
             }
             let events = app.admin(Call::get("/_events")).await;
-            let bodies: Vec<_> = events["events"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|e| e["request"]["body"].clone())
-                .collect();
+            let mut entries = events["events"].as_array().unwrap().clone();
+            entries.sort_by_key(|entry| entry["id"].as_u64());
+            let bodies: Vec<_> = entries.iter().map(|entry| entry["request"]["body"].clone()).collect();
             assert_eq!(bodies[0], bodies[1]);
             assert_ne!(bodies[0], bodies[2]);
             assert_eq!(

@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -23,6 +24,28 @@ pub(crate) enum Broken {
     Idle,
     /// The client left, or broke its framing.
     Cut,
+}
+
+impl Broken {
+    /// Returns the status that says so.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Idle => StatusCode::REQUEST_TIMEOUT,
+            Self::Cut => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// Says so in words.
+    pub(crate) fn text(self, limit: u64) -> String {
+        match self {
+            Self::TooLarge => format!("the body is larger than {limit} bytes"),
+            Self::NoRoom => "too many bytes of bodies are arriving at once".to_owned(),
+            Self::Idle => "the body came too slowly".to_owned(),
+            Self::Cut => "the body broke off".to_owned(),
+        }
+    }
 }
 
 /// Reads a whole body within its limits.
