@@ -50,8 +50,8 @@ pub struct Record {
 impl Object for Record {
     const TABLE: &'static str = "keys";
 
-    fn id(&self) -> &str {
-        &self.value
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.value)
     }
 }
 
@@ -64,8 +64,8 @@ pub enum Admission {
     InFlight,
     /// Done before: answer from the record.
     Replay(Arc<Record>),
-    /// Used before, or just now, for something else.
-    Mismatch(Option<Arc<Record>>),
+    /// Used before, or just now, for something else: at this endpoint.
+    Mismatch(Arc<str>),
 }
 
 /// Looks a key up. A mismatch is found before a replay.
@@ -76,12 +76,12 @@ pub fn admit(tx: &mut Tx<'_>, key: &Key, attempt: u64) -> Admission {
         return match reserved {
             own if own.attempt == attempt => Admission::Fresh,
             other if other.fingerprint == key.fingerprint => Admission::InFlight,
-            _ => Admission::Mismatch(None),
+            other => Admission::Mismatch(Arc::clone(&other.endpoint)),
         };
     }
     match tx.get::<Record>(&key.value) {
         Some(record) if tx.passed(record.made, key.kept) => Admission::Fresh,
-        Some(record) if record.fingerprint != key.fingerprint => Admission::Mismatch(Some(record)),
+        Some(record) if record.fingerprint != key.fingerprint => Admission::Mismatch(Arc::clone(&record.endpoint)),
         Some(record) => Admission::Replay(record),
         None => Admission::Fresh,
     }
@@ -107,8 +107,12 @@ pub fn record(tx: &mut Tx<'_>, key: &Key, reply: &Reply, reference: Arc<str>) {
 /// Reserves a key that was found fresh.
 pub fn reserve(tx: &mut Tx<'_>, key: &Key, attempt: u64) {
     tx.enter(&key.partition);
-    let fingerprint = key.fingerprint;
-    tx.reserve(&key.value, Reserved { attempt, fingerprint });
+    let reserved = Reserved {
+        attempt,
+        fingerprint: key.fingerprint,
+        endpoint: Arc::clone(&key.endpoint),
+    };
+    tx.reserve(&key.value, reserved);
 }
 
 /// Gives up an attempt's own reservation, in the same moment as its commit or refusal.

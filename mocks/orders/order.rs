@@ -26,8 +26,8 @@ pub struct Order {
 impl Object for Order {
     const TABLE: &'static str = "orders";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

@@ -79,8 +79,8 @@ impl Shop {
                 }
                 Admission::Replay(record) => (self.orders.replay(request, &identified.call, &record), true),
                 Admission::InFlight => (self.conflict(request, &identified.call, &Conflict::InFlight), false),
-                Admission::Mismatch(record) => {
-                    let conflict = Conflict::Mismatch(record.as_deref());
+                Admission::Mismatch(endpoint) => {
+                    let conflict = Conflict::Mismatch(&endpoint);
                     (self.conflict(request, &identified.call, &conflict), false)
                 }
             }

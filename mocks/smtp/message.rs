@@ -39,8 +39,8 @@ pub struct Message {
 impl Object for Message {
     const TABLE: &'static str = "mails";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 
@@ -54,8 +54,8 @@ struct Newest {
 impl Object for Newest {
     const TABLE: &'static str = "mails_by_message_id";
 
-    fn id(&self) -> &str {
-        &self.message_id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.message_id)
     }
 }
 

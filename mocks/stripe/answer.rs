@@ -60,8 +60,8 @@ fn dress(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
         )
         .header("vary", "Origin")
         .header("x-stripe-routing-context-priority-tier", "api-testmode");
-    if let Some(key) = request.header_str("idempotency-key") {
-        reply = reply.header("idempotency-key", key);
+    if let Some(key) = &call.key {
+        reply = reply.header("idempotency-key", &**key);
     }
     if !call.account.is_empty() {
         reply = reply.header("stripe-account", &*call.account);

@@ -94,9 +94,11 @@ fn fields(request: &HttpRequest) -> Outcome<Fields> {
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// Returns the key; one that is not UTF-8 byte for byte, so that no two keys become one.
 fn key_of(request: &HttpRequest) -> Option<Arc<str>> {
-    let value = request.headers.get("idempotency-key")?;
-    Some(String::from_utf8_lossy(value.as_bytes()).into())
+    let bytes = request.headers.get("idempotency-key")?.as_bytes();
+    let text = std::str::from_utf8(bytes).map(Arc::from);
+    Some(text.unwrap_or_else(|_| bytes.iter().copied().map(char::from).collect::<String>().into()))
 }
 
 fn check_key(key: &str) -> Outcome<()> {

@@ -115,7 +115,9 @@ impl Fields {
         {
             return name.clone();
         }
-        self.0.len().to_string()
+        let mut places = (self.0.len()..).map(|place| place.to_string());
+        let free = places.find(|place| self.get(place).is_none());
+        free.expect("there are more numbers than parameters")
     }
 }
 
@@ -198,6 +200,7 @@ mod tests {
         assert_eq!(flat("b=2&a[b][c]=x+y%26"), ["a.b.c=x y&", "b=2"]);
         assert_eq!(flat("a[]=x&a[]=y"), flat("a[1]=y&a[0]=x"));
         assert_eq!(flat("a[][b]=1&a[][c]=2&a[][b]=3"), ["a.0.b=1", "a.0.c=2", "a.1.b=3"]);
+        assert_eq!(flat("a[1]=x&a[]=y"), ["a.1=x", "a.2=y"]);
         assert_eq!(flat("a%5Bb%5D=1&&c"), ["a.b=1", "c="]);
         assert_eq!(flat("a=1&a=2"), ["a=2"]);
         let many = read("a[10]=k&a[9]=j").expect("well-formed");

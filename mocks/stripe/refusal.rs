@@ -28,8 +28,8 @@ pub(crate) fn conflict(request: &HttpRequest, call: &Call, conflict: &Conflict<'
             );
             Failure::new(409, "invalid_request_error", message).code("idempotency_key_in_use")
         }
-        Conflict::Mismatch(Some(record)) if *record.endpoint != *request.path => {
-            let (this, first) = (&request.path, &record.endpoint);
+        Conflict::Mismatch(first) if **first != *request.path => {
+            let this = &request.path;
             let message = format!(
                 "Keys for idempotent requests can only be used for the same endpoint they were first used for ('{this}' vs \
                  '{first}'). {other} '{key}' if you meant to execute a different request."

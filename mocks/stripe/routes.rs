@@ -242,6 +242,7 @@ const CUSTOMER_UPDATE: &[&str] = &[
     "tax_exempt",
 ];
 const INTENT_CREATE: &[&str] = &[
+    "allowed_payment_method_types",
     "amount",
     "amount_details",
     "application_fee_amount",
@@ -278,6 +279,7 @@ const INTENT_CREATE: &[&str] = &[
     "use_stripe_sdk",
 ];
 const INTENT_UPDATE: &[&str] = &[
+    "allowed_payment_method_types",
     "amount",
     "amount_details",
     "application_fee_amount",
@@ -303,6 +305,7 @@ const INTENT_UPDATE: &[&str] = &[
     "transfer_group",
 ];
 const INTENT_CONFIRM: &[&str] = &[
+    "allowed_payment_method_types",
     "amount_details",
     "capture_method",
     "client_secret",

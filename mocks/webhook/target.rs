@@ -30,8 +30,8 @@ pub struct Target {
 impl Object for Target {
     const TABLE: &'static str = "hook_targets";
 
-    fn id(&self) -> &str {
-        &self.name
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.name)
     }
 }
 
@@ -51,8 +51,8 @@ pub struct Delivery {
 impl Object for Delivery {
     const TABLE: &'static str = "deliveries";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

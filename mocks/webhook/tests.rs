@@ -225,7 +225,7 @@ async fn a_target_answers_as_it_is_told_and_the_delivery_is_appended_all_the_sam
     assert_eq!(hooks.deliveries("t").len(), 3);
     assert_eq!(hooks.counts(), [4, 0, 0, 0]);
 
-    hooks.store.reset(Some(&Scope::default()));
+    hooks.store.reset(Some(&Scope::default()), || ());
     assert_eq!(hooks.send(&hooks.post("/hooks/t", &[], "4")).await.status, 200);
     assert_eq!(hooks.deliveries("t").len(), 1);
 }

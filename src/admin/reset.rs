@@ -9,11 +9,10 @@ use super::ask::Ask;
 use super::{Admin, Error};
 use crate::store::Scope;
 
-/// Resets one scope, or all: the worlds first, so that what began before can no longer use up a re-armed rule.
+/// Resets one scope, or all: worlds and rules in one moment, so that no rule is used up by what began before, nor twice by what begins after.
 pub fn begin_anew(admin: &Admin, scope: Option<&Scope>) {
     let name = scope.map(Scope::as_str);
-    admin.way.store.reset(scope);
-    admin.way.rules.reset(name);
+    admin.way.store.reset(scope, || admin.way.rules.reset(name));
     admin.strays.reset(name);
 }
 

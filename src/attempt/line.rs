@@ -50,6 +50,16 @@ impl Outgoing {
         self.ticket.ledger().answer_begins(self.ticket.id());
     }
 
+    /// Notes that it waits for a client that reads slowly.
+    pub fn stall(&self) {
+        self.ticket.ledger().answer_stalls(self.ticket.id());
+    }
+
+    /// Notes that it leaves again.
+    pub fn go_on(&self) {
+        self.ticket.ledger().answer_goes_on(self.ticket.id());
+    }
+
     /// Finishes: all of it was handed to the kernel.
     pub fn sent_whole(self, bytes: u64) {
         let fate = self.whole;

@@ -20,6 +20,8 @@ pub mod mail_header;
 mod pause;
 mod provider;
 mod request;
+#[cfg(test)]
+mod tests;
 mod way;
 
 pub use budget::{Budget, Share};

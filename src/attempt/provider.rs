@@ -64,8 +64,8 @@ pub struct Identified<C> {
 pub enum Conflict<'a> {
     /// Another attempt with it is in progress.
     InFlight,
-    /// It was used for another request; none while that one is still in progress.
-    Mismatch(Option<&'a Record>),
+    /// It was used for another request, which may still be in progress: at this endpoint.
+    Mismatch(&'a str),
 }
 
 /// Is a refusal that a fault asks a provider to speak in its own words.

@@ -79,6 +79,7 @@ pub async fn carry_out<P: Provider>(
         ticket,
         line,
         injected: None,
+        rule: "".into(),
     }
     .run()
     .await;
@@ -91,6 +92,8 @@ struct Attempt<P: Provider> {
     line: Line,
     /// A refusal that a fault asked for and that the provider keeps under its key.
     injected: Option<Reply>,
+    /// The rule that has fired last.
+    rule: Arc<str>,
 }
 
 /// Is what one pass through the provider came to.
@@ -112,9 +115,7 @@ impl<P: Provider> Attempt<P> {
         let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
             return self.line.lose(How::Close, self.ticket);
         };
-        if let Some(verdict) = &verdict {
-            self.ticket.note_fired(fired(verdict));
-        }
+        self.fire(verdict.as_ref());
         match verdict.map(|v| v.action) {
             None | Some(Action::Drop(_) | Action::Error(_)) => self.commit(None).await,
             Some(Action::Pass) => {
@@ -125,6 +126,14 @@ impl<P: Provider> Attempt<P> {
             Some(Action::Refuse(answer)) => self.refuse(&answer).await,
             Some(Action::Hold) => self.pause_before(Pause::Hold).await,
             Some(Action::Delay(delay)) => self.pause_before(Pause::Delay(delay)).await,
+        }
+    }
+
+    /// Notes the rule that fired, if one did.
+    fn fire(&mut self, verdict: Option<&Verdict>) {
+        if let Some(verdict) = verdict {
+            self.rule = Arc::clone(&verdict.rule);
+            self.ticket.note_fired(fired(verdict));
         }
     }
 
@@ -216,13 +225,10 @@ impl<P: Provider> Attempt<P> {
     }
 
     /// Does what the rules said after the commit, then answers.
-    async fn after(self, settled: Settled, verdict: Option<Verdict>) {
+    async fn after(mut self, settled: Settled, verdict: Option<Verdict>) {
         let reply = settled.reply;
-        let answered = self.ticket.ledger().record(&reply);
-        self.ticket.note(|entry| {
-            entry.answer = Some(answered);
-            entry.fired.extend(verdict.as_ref().map(fired));
-        });
+        self.record(&reply);
+        self.fire(verdict.as_ref());
         if !reply.delay.is_zero() {
             match self.pause(Pause::Delay(reply.delay), Point::After).await {
                 Paused::GoOn => {}
@@ -257,9 +263,13 @@ impl<P: Provider> Attempt<P> {
 
     /// Records a reply that did not come through the provider, and sends it.
     fn answer(self, reply: Reply, cut: Option<u64>, whole: Fate) {
-        let answered = self.ticket.ledger().record(&reply);
-        self.ticket.note(|entry| entry.answer = Some(answered));
+        self.record(&reply);
         self.send(reply, cut, whole);
+    }
+
+    fn record(&self, reply: &Reply) {
+        let answered = self.ticket.ledger().record(reply);
+        self.ticket.note(|entry| entry.answer = Some(answered));
     }
 
     fn send(self, reply: Reply, cut: Option<u64>, whole: Fate) {
@@ -267,11 +277,6 @@ impl<P: Provider> Attempt<P> {
     }
 
     async fn pause(&self, pause: Pause, point: Point) -> Paused {
-        let rule = self
-            .ticket
-            .ledger()
-            .entry(self.ticket.id())
-            .and_then(|e| e.fired.last().map(|f| Arc::clone(&f.rule)));
         let held = Held {
             id: String::new(),
             scope: Some(Arc::clone(&self.asked.scope)),
@@ -280,7 +285,7 @@ impl<P: Provider> Attempt<P> {
             attempt: Some(self.ticket.id()),
             key: self.asked.identified.name.clone(),
             point,
-            rule: rule.unwrap_or_else(|| "".into()),
+            rule: Arc::clone(&self.rule),
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
         };
         self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
@@ -322,8 +327,8 @@ fn pass_through<P: Provider>(
             let reply = provider.conflict(request, call, &Conflict::InFlight);
             return Some(Settled::refused(asked, reply));
         }
-        Admission::Mismatch(record) => {
-            let reply = provider.conflict(request, call, &Conflict::Mismatch(record.as_deref()));
+        Admission::Mismatch(endpoint) => {
+            let reply = provider.conflict(request, call, &Conflict::Mismatch(&endpoint));
             return Some(Settled::refused(asked, reply));
         }
         Admission::Fresh => {}

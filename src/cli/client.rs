@@ -155,7 +155,7 @@ impl Remote {
 }
 
 /// Returns the innermost of nested errors: "client error (Connect)" tells nobody anything.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

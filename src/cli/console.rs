@@ -13,6 +13,8 @@ pub struct Console<'a> {
     pub input: &'a mut dyn Read,
     /// All variables whose names begin with `ACKDROP_`.
     pub env: &'a BTreeMap<String, String>,
+    /// Whether the answer goes to a terminal that wants colors.
+    pub color: bool,
 }
 
 /// Says how a command ended that could do its work.

@@ -5,6 +5,7 @@
 mod ca;
 mod client;
 mod console;
+pub mod demo;
 mod events;
 mod faults;
 mod flags;
@@ -117,22 +118,6 @@ impl Ask {
             Self::Ready(command) => command.run(console).await,
             Self::Ca(command) => command.run(console).await,
         }
-    }
-}
-
-/// Holds the place of the demo.
-pub mod demo {
-    use super::{Answer, Console, Failure};
-
-    /// Runs the demo.
-    ///
-    /// # Errors
-    ///
-    /// Fails always: this build has no demo.
-    #[expect(clippy::unused_async, reason = "the demo awaits its workers")]
-    pub async fn run(json: bool, console: &mut Console<'_>) -> Result<Answer, Failure> {
-        let _ = (json, console);
-        Err(Failure::Usage("this build has no demo".to_owned()))
     }
 }
 

@@ -75,6 +75,7 @@ impl Stub {
             out: &mut out,
             input: &mut input,
             env: &env,
+            color: false,
         };
         let ended = command.run(&mut console).await;
         (ended, String::from_utf8(out).unwrap())

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// How long a reader waits: a client that does not read its answer must not hold others up.
-const MOMENT: Duration = Duration::from_millis(20);
+/// How long a reader waits. An answer that waits for its client is not leaving, so this bounds what the machine takes, not what clients do.
+const MOMENT: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Default)]
 pub(super) struct Answering {

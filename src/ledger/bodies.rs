@@ -60,19 +60,26 @@ impl Slot {
 
     fn let_go(&self) -> u64 {
         let mut held = self.lock();
-        let mut freed = held.content.take().map_or(0, |c| c.len());
+        let Some(content) = held.content.take() else {
+            return 0;
+        };
+        let freed = (content.len() + held.head.len()) as u64;
+        // A head that is kept leaves the budget too: heads alone must never crowd out the next body.
         if !held.keep_head {
-            freed += std::mem::take(&mut held.head).len();
+            held.head = Bytes::new();
         }
-        self.total.fetch_sub(freed as u64, Ordering::Relaxed);
-        freed as u64
+        self.total.fetch_sub(freed, Ordering::Relaxed);
+        freed
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let held = self.lock();
-        let left = held.head.len() + held.content.as_ref().map_or(0, Bytes::len);
+        let left = held
+            .content
+            .as_ref()
+            .map_or(0, |content| content.len() + held.head.len());
         self.total.fetch_sub(left as u64, Ordering::Relaxed);
     }
 }
@@ -161,7 +168,7 @@ mod tests {
         assert_eq!(first.head(), "head");
         assert_eq!((first.size(), first.hash()), (10, second.hash()));
         assert!(second.content().is_some() && third.content().is_some());
-        assert_eq!((bodies.total(), bodies.trimmed()), (24, 1));
+        assert_eq!((bodies.total(), bodies.trimmed()), (20, 1));
     }
 
     #[test]

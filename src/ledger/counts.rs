@@ -105,7 +105,7 @@ pub struct Summary {
     /// The sum over all operations.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Of the duplicates, how many were known by what; only where there is more than one way.
+    /// Of the duplicates, how many were known by what.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub duplicates_by: BTreeMap<&'static str, u64>,
     /// Effects by kind.
@@ -203,11 +203,15 @@ impl Book {
             c.duplicates += u64::from(duplicate.is_some());
         });
         if let Some(summary) = self.providers.get_mut(&live.provider) {
-            if outcome == Outcome::Accepted && correlations.len() > 1 {
-                for correlation in correlations {
-                    *summary.duplicates_by.entry(correlation.by).or_default() +=
-                        u64::from(duplicate == Some(correlation.by));
-                }
+            // Where there are several ways to know a duplicate, each is shown from the first on.
+            for correlation in correlations
+                .iter()
+                .filter(|_| outcome == Outcome::Accepted && correlations.len() > 1)
+            {
+                summary.duplicates_by.entry(correlation.by).or_default();
+            }
+            if let Some(by) = duplicate {
+                *summary.duplicates_by.entry(by).or_default() += 1;
             }
             for effect in effects {
                 *summary.effects.entry(effect.kind.clone()).or_default() += effect.count;

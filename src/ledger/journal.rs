@@ -104,6 +104,16 @@ impl Ledger {
         self.update(id, |entry| entry.answering = Some(now));
     }
 
+    /// Notes that an attempt's answer waits for its client to read: nobody can have read all of it.
+    pub fn answer_stalls(&self, id: u64) {
+        self.0.answering.end(id);
+    }
+
+    /// Notes that an attempt's answer leaves again.
+    pub fn answer_goes_on(&self, id: u64) {
+        self.0.answering.begin(id);
+    }
+
     /// Notes that an attempt's answer has left, or never will.
     pub fn answer_ends(&self, id: u64) {
         self.0.answering.end(id);

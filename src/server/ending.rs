@@ -18,27 +18,13 @@ pub(crate) enum Ending {
     Close,
 }
 
-/// How long a stopping suite waits for a client to take its leave.
-const FAREWELL: Duration = Duration::from_millis(200);
-
 impl Ending {
     /// Ends the connection; comes back when it is over.
     pub(crate) async fn apply(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
-        let hurried = async {
-            stop.cancelled().await;
-            tokio::time::sleep(FAREWELL).await;
-        };
-        tokio::select! {
-            () = self.end(stream, stop, hang_cap) => {}
-            () = hurried => {}
-        }
-    }
-
-    async fn end(self, stream: Stream, stop: &CancellationToken, hang_cap: Duration) {
         match self {
-            Self::Close | Self::Fault(How::Close, _) => stream.close().await,
+            Self::Close | Self::Fault(How::Close, _) => stream.close(stop).await,
             Self::Fault(How::Reset, _) => stream.reset(),
-            Self::Fault(How::Truncate { .. }, _) => stream.cut().await,
+            Self::Fault(How::Truncate { .. }, _) => stream.cut(stop).await,
             Self::Fault(How::Hang, over) => {
                 let socket = stream.socket();
                 tokio::select! {
@@ -48,7 +34,7 @@ impl Ending {
                     () = tokio::time::sleep(hang_cap) => {}
                 }
                 drop(socket);
-                stream.cut().await;
+                stream.cut(stop).await;
             }
             Self::Gone => drop(stream),
         }

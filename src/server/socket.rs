@@ -10,9 +10,12 @@ use std::time::Duration;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
 
 /// How long a closing side reads on, so that unread request bytes do not turn its FIN into an RST.
 const DRAIN: Duration = Duration::from_millis(500);
+/// The same while the suite stops, which has to end in time.
+const HURRIED_DRAIN: Duration = Duration::from_millis(100);
 
 /// Is a handle of one TCP connection; clones share the descriptor.
 #[derive(Clone, Debug)]
@@ -43,14 +46,18 @@ impl Socket {
         loop {
             match self.0.ready(Interest::PRIORITY | Interest::ERROR).await {
                 Ok(ready) if ready.is_read_closed() || ready.is_error() => return,
-                Ok(_) => tokio::task::yield_now().await,
+                Ok(_) => {
+                    // Urgent data: cleared, or it would be reported for ever.
+                    let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+                    drop(self.0.try_io(Interest::PRIORITY, nothing));
+                }
                 Err(_) => return,
             }
         }
     }
 
     /// Sends a FIN and reads on for a moment, so that it stays one.
-    pub(crate) async fn close(self) {
+    pub(crate) async fn close(self, stop: &CancellationToken) {
         drop(SockRef::from(&*self.0).shutdown(std::net::Shutdown::Write));
         let drained = async {
             let mut sink = [0; 16 * 1024];
@@ -66,12 +73,27 @@ impl Socket {
                 }
             }
         };
-        drop(tokio::time::timeout(DRAIN, drained).await);
+        tokio::select! {
+            () = drained => {}
+            () = patience(stop) => {}
+        }
     }
 
     /// Makes the drop of the last handle send an RST.
     pub(crate) fn arm_reset(&self) {
         drop(SockRef::from(&*self.0).set_linger(Some(Duration::ZERO)));
+    }
+}
+
+/// Waits as long as the end of a connection may take.
+pub(crate) async fn patience(stop: &CancellationToken) {
+    let hurried = async {
+        stop.cancelled().await;
+        tokio::time::sleep(HURRIED_DRAIN).await;
+    };
+    tokio::select! {
+        () = tokio::time::sleep(DRAIN) => {}
+        () = hurried => {}
     }
 }
 

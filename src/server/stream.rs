@@ -6,8 +6,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
 
-use super::socket::Socket;
+use super::socket::{Socket, patience};
 
 /// Is plaintext to and from a client.
 #[derive(Debug)]
@@ -29,17 +30,20 @@ impl Stream {
     }
 
     /// Ends in order: `close_notify` inside TLS, then FIN, and reads on for a moment.
-    pub(crate) async fn close(mut self) {
+    pub(crate) async fn close(mut self, stop: &CancellationToken) {
         let socket = self.socket();
         // A client that reads nothing must not keep its `close_notify`, and so its FIN, from leaving for ever.
-        drop(tokio::time::timeout(std::time::Duration::from_millis(500), self.shutdown()).await);
-        socket.close().await;
+        tokio::select! {
+            _ = self.shutdown() => {}
+            () = patience(stop) => {}
+        }
+        socket.close(stop).await;
     }
 
     /// Ends without `close_notify`: FIN alone, as a cut-off stream ends.
-    pub(crate) async fn cut(self) {
+    pub(crate) async fn cut(self, stop: &CancellationToken) {
         let socket = self.socket();
-        socket.close().await;
+        socket.close(stop).await;
         drop(self);
     }
 

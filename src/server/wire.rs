@@ -28,12 +28,14 @@ pub(crate) struct Gauge(Arc<Mutex<Measured>>);
 #[derive(Debug, Default)]
 struct Measured {
     outgoing: Option<Outgoing>,
-    /// Whether a first byte of it was about to leave.
-    begun: bool,
     sent: u64,
     /// Plaintext bytes over the whole life of the connection: grows while a slow reader reads.
     total: u64,
     body_over: bool,
+    /// Whether a first byte of the answer was about to leave.
+    begun: bool,
+    /// Whether it waits for its client to read.
+    stalled: bool,
     cut: bool,
 }
 
@@ -48,8 +50,9 @@ impl Gauge {
         let mut measured = self.lock();
         measured.outgoing = Some(outgoing);
         measured.sent = 0;
-        measured.begun = false;
         measured.body_over = false;
+        measured.begun = false;
+        measured.stalled = false;
     }
 
     /// Marks the end of the answer's body; from here the next flush completes it.
@@ -87,15 +90,43 @@ impl Gauge {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many of these bytes may leave now. Notes the beginning of an answer before its first byte can be read by anybody.
+    /// Returns how many of these bytes may leave now.
     fn allowance(&self, wanted: usize) -> usize {
-        let mut measured = self.lock();
-        if !measured.begun && wanted > 0 {
-            measured.begun = measured.outgoing.as_ref().map(Outgoing::begin).is_some();
-        }
+        let measured = self.lock();
         let cut = measured.outgoing.as_ref().and_then(|o| o.cut);
         let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(measured.sent));
         usize::try_from(left).map_or(wanted, |left| left.min(wanted))
+    }
+
+    /// Bytes are about to be handed over; said before, for a client may read them before we come to say it after.
+    fn leaving(&self) {
+        let mut measured = self.lock();
+        let Some(outgoing) = &measured.outgoing else {
+            return;
+        };
+        if !measured.begun {
+            outgoing.begin();
+        } else if measured.stalled {
+            outgoing.go_on();
+        }
+        measured.begun = true;
+        measured.stalled = false;
+    }
+
+    /// Looks at how a write or flush went: one that has to wait for the client says that the answer cannot have been read whole.
+    fn looked_at<T>(&self, went: Poll<T>) -> Poll<T> {
+        if went.is_pending() {
+            let mut measured = self.lock();
+            if let Some(outgoing) = measured
+                .outgoing
+                .as_ref()
+                .filter(|_| measured.begun && !measured.stalled)
+            {
+                outgoing.stall();
+                measured.stalled = true;
+            }
+        }
+        went
     }
 
     fn wrote(&self, bytes: usize) {
@@ -156,7 +187,9 @@ impl AsyncWrite for Wire {
             ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
             return Poll::Ready(Err(self.gauge.cut_off()));
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -171,7 +204,9 @@ impl AsyncWrite for Wire {
             let first = bufs.iter().find(|buf| !buf.is_empty()).map_or(&[][..], |buf| buf);
             return self.poll_write(cx, first);
         }
-        let n = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.gauge.leaving();
+        let went = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
         Poll::Ready(Ok(n))
     }
@@ -181,7 +216,8 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        let went = Pin::new(&mut self.stream).poll_flush(cx);
+        ready!(self.gauge.looked_at(went))?;
         Poll::Ready(self.gauge.flushed())
     }
 

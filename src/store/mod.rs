@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dashmap::DashMap;
 use time::{Duration, OffsetDateTime};
+use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Arrival, Ledger, Summary};
 
@@ -56,8 +57,12 @@ struct Shared {
     worlds: DashMap<Scope, Arc<World>>,
     generation: AtomicU64,
     since: Mutex<OffsetDateTime>,
+    /// Cancelled by the next reset of all worlds, for what belongs to none.
+    over: Mutex<CancellationToken>,
     /// What the clock of the whole suite was advanced by.
     advanced: Mutex<Duration>,
+    /// Held by the one reset that goes on.
+    resetting: Mutex<()>,
 }
 
 impl std::fmt::Debug for Store {
@@ -77,7 +82,9 @@ impl Store {
             worlds: DashMap::new(),
             generation: AtomicU64::new(1),
             since: Mutex::new(OffsetDateTime::now_utc()),
+            over: Mutex::default(),
             advanced: Mutex::new(Duration::ZERO),
+            resetting: Mutex::new(()),
         }))
     }
 
@@ -94,9 +101,7 @@ impl Store {
     /// Fails if it would need one world too many.
     pub fn begin(&self, scope: &Scope, arrival: Arrival) -> Result<Ticket, TooManyScopes> {
         let world = self.world(scope)?;
-        let shared = Arc::clone(&self.0);
-        let clock = Arc::new(move || shared.now());
-        Ok(Ticket::begin(world, self.0.ledger.clone(), clock, arrival))
+        Ok(Ticket::begin(Arc::clone(&self.0), world, arrival))
     }
 
     /// Reads a world by a closure; an unknown world is empty and is not made. What the closure changes is thrown away.
@@ -158,24 +163,29 @@ impl Store {
         scopes
     }
 
-    /// Resets one world, or all of them and the suite's clock.
-    pub fn reset(&self, scope: Option<&Scope>) {
-        match scope {
-            Some(scope) => {
-                if let Some(world) = self.0.worlds.get(scope).map(|w| Arc::clone(&w)) {
-                    world.reset(&self.0.ledger);
-                }
-            }
+    /// Resets one world, or all of them and the suite's clock, and does `with_it` in the same moment, under the worlds' locks.
+    pub fn reset(&self, scope: Option<&Scope>, with_it: impl FnOnce()) {
+        // Two that lock many worlds could wait for each other; nobody else ever holds more than one.
+        let _alone = lock(&self.0.resetting);
+        let worlds: Vec<_> = match scope {
+            Some(scope) => self.0.worlds.get(scope).map(|w| Arc::clone(&w)).into_iter().collect(),
             None => {
                 *lock(&self.0.advanced) = Duration::ZERO;
                 *lock(&self.0.since) = OffsetDateTime::now_utc();
                 self.0.generation.fetch_add(1, Ordering::Relaxed);
-                let worlds: Vec<_> = self.0.worlds.iter().map(|w| Arc::clone(&w)).collect();
-                for world in worlds {
-                    world.reset(&self.0.ledger);
-                }
+                self.0.worlds.iter().map(|w| Arc::clone(&w)).collect()
             }
+        };
+        World::reset(&worlds, &self.0.ledger, with_it);
+        if scope.is_none() {
+            std::mem::take(&mut *lock(&self.0.over)).cancel();
         }
+    }
+
+    /// Returns the token that the next reset of all worlds cancels, for what belongs to none of them.
+    #[must_use]
+    pub fn over(&self) -> CancellationToken {
+        lock(&self.0.over).clone()
     }
 
     /// Advances the clock of one world, or of the whole suite.

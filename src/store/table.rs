@@ -10,7 +10,7 @@ pub trait Object: Any + Send + Sync {
     const TABLE: &'static str;
 
     /// Returns the id, unique in its table and partition.
-    fn id(&self) -> &str;
+    fn id(&self) -> Arc<str>;
 }
 
 /// One version of any object.

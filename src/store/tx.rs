@@ -92,7 +92,7 @@ impl<'a> Tx<'a> {
     /// Puts an object's new version, and returns it.
     pub fn put<T: Object>(&mut self, object: T) -> Arc<T> {
         let object = Arc::new(object);
-        self.change::<T>(object.id().into(), Some(object.clone()));
+        self.change::<T>(object.id(), Some(object.clone()));
         object
     }
 

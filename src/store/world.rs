@@ -8,14 +8,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::table::Table;
 use super::tx::{Commit, Tx};
-use super::{Scope, Snapshot, Stale};
+use super::{Scope, Shared, Snapshot, Stale};
 use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
 
 /// Is a volatile reservation of a key: in progress, and whose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reserved {
     pub(crate) attempt: u64,
     pub(crate) fingerprint: crate::ledger::Hash,
+    pub(crate) endpoint: Arc<str>,
 }
 
 type Partitioned<V> = HashMap<Arc<str>, HashMap<Arc<str>, V>>;
@@ -133,17 +134,21 @@ impl World {
         }
     }
 
-    /// Begins anew; whatever began before changes nothing any more.
-    pub(crate) fn reset(&self, ledger: &Ledger) {
-        let old = {
-            let mut state = self.lock();
+    /// Begins these worlds anew in one moment, and does `with_it` in the same: whatever began before changes nothing any more, and whatever
+    /// begins after finds all of it done. One call at a time.
+    pub(crate) fn reset(worlds: &[Arc<Self>], ledger: &Ledger, with_it: impl FnOnce()) {
+        let mut states: Vec<_> = worlds.iter().map(|world| world.lock()).collect();
+        let mut old = Vec::with_capacity(states.len());
+        for (world, state) in worlds.iter().zip(&mut states) {
             let next = State::new(state.generation + 1);
-            let old = std::mem::replace(&mut *state, next);
-            ledger.forget(self.scope.as_str());
-            old
-        };
-        old.over.cancel();
-        drop(old);
+            old.push(std::mem::replace(&mut **state, next));
+            ledger.forget(world.scope.as_str());
+        }
+        with_it();
+        drop(states);
+        for state in old {
+            state.over.cancel();
+        }
     }
 }
 
@@ -158,12 +163,11 @@ pub struct Decision {
 
 /// Is one attempt's right to change its world, of one generation. Dropping it ends the attempt, whatever happened.
 pub struct Ticket {
+    shared: Arc<Shared>,
     world: Arc<World>,
-    ledger: Ledger,
     generation: u64,
     over: CancellationToken,
     id: u64,
-    clock: Arc<dyn Fn() -> OffsetDateTime + Send + Sync>,
     /// The outcome that the attempt has if nobody decides it.
     fallback: Outcome,
     decided: bool,
@@ -182,12 +186,8 @@ impl std::fmt::Debug for Ticket {
 
 impl Ticket {
     /// Counts an arrival, and enters it into the journal.
-    pub(crate) fn begin(
-        world: Arc<World>,
-        ledger: Ledger,
-        clock: Arc<dyn Fn() -> OffsetDateTime + Send + Sync>,
-        arrival: Arrival,
-    ) -> Self {
+    pub(super) fn begin(shared: Arc<Shared>, world: Arc<World>, arrival: Arrival) -> Self {
+        let ledger = &shared.ledger;
         let id = ledger.next_id();
         let mut state = world.lock();
         state
@@ -219,12 +219,11 @@ impl Ticket {
         });
         drop(state);
         Self {
+            shared,
             world,
-            ledger,
             generation,
             over,
             id,
-            clock,
             fallback: Outcome::Incomplete,
             decided: false,
             finished: false,
@@ -252,7 +251,7 @@ impl Ticket {
     /// Returns the ledger.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.shared.ledger
     }
 
     /// Says which outcome the attempt has if it ends without a decision.
@@ -282,7 +281,7 @@ impl Ticket {
 
     /// Notes facts in the journal; changes no count.
     pub fn note(&self, change: impl FnOnce(&mut Entry)) {
-        self.ledger.update(self.id, change);
+        self.ledger().update(self.id, change);
     }
 
     /// Notes the rule that fired.
@@ -309,14 +308,14 @@ impl Ticket {
         if state.generation != self.generation {
             return Err(Stale);
         }
-        let now = (self.clock)() + state.clock;
+        let now = self.shared.now() + state.clock;
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);
         let (decision, verdict) = seal(&result, &commit.effects);
         if let Some(decision) = decision {
             let effects = commit.effects.clone();
-            Self::decide_under(&self.ledger, &mut state, self.id, decision, effects);
+            Self::decide_under(&self.shared.ledger, &mut state, self.id, decision, effects);
             self.decided = true;
         }
         state.apply(commit);
@@ -335,7 +334,7 @@ impl Ticket {
                 outcome,
                 correlations: Vec::new(),
             };
-            Self::decide_under(&self.ledger, &mut state, self.id, decision, Vec::new());
+            Self::decide_under(&self.shared.ledger, &mut state, self.id, decision, Vec::new());
         }
     }
 
@@ -347,13 +346,13 @@ impl Ticket {
         self.finished = true;
         let mut state = self.world.lock();
         if state.generation == self.generation && state.book.finish(self.id, fate) {
-            self.ledger.update(self.id, |entry| {
+            self.ledger().update(self.id, |entry| {
                 entry.fate = Some(fate);
                 entry.ended = Some(OffsetDateTime::now_utc());
             });
         }
         drop(state);
-        self.ledger.answer_ends(self.id);
+        self.ledger().answer_ends(self.id);
     }
 
     pub(crate) fn world(&self) -> &Arc<World> {

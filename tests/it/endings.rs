@@ -1,15 +1,13 @@
 //! An RST is an RST and a FIN a FIN, as a raw socket sees them.
 
+use std::time::Duration;
+
+use ackdrop::store::Scope;
+use ackdrop::suite::Limits;
+use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::support::{App, Call, Conn, End, with};
-
-async fn http_and_https(app: &App) -> [Conn; 2] {
-    [
-        app.connect().await,
-        app.connect_tls(app.suite.addresses().https().unwrap()).await,
-    ]
-}
+use crate::support::{App, Call, Conn, End, Leave, with, within};
 
 /// Sends a call with more bytes behind it that nobody will read.
 async fn send_with_unread(conn: &mut Conn, call: &Call) {
@@ -27,7 +25,7 @@ async fn each_how_ends_as_it_says_after_the_commit_with_unread_bytes_too() {
             let mut n = 0;
             for (how, plain, tls) in [("close", End::Orderly, End::Orderly), ("reset", End::Reset, End::Reset)] {
                 for unread in [false, true] {
-                    for (mut conn, end) in http_and_https(app).await.into_iter().zip([plain, tls]) {
+                    for (mut conn, end) in app.connect_both().await.into_iter().zip([plain, tls]) {
                         n += 1;
                         let call = Call::order(&format!("o{n}")).fault(&format!("drop-after-commit; how={how}"));
                         if unread {
@@ -53,7 +51,7 @@ async fn each_how_ends_as_it_says_before_the_commit() {
         |b| b,
         async |app: &App| {
             for (how, end) in [("close", End::Orderly), ("reset", End::Reset)] {
-                for mut conn in http_and_https(app).await {
+                for mut conn in app.connect_both().await {
                     let call = Call::order("never").fault(&format!("fail-before-commit; how={how}"));
                     conn.send(&call.bytes()).await;
                     assert_eq!(conn.rest().await, (vec![], end), "{how}");
@@ -82,7 +80,7 @@ async fn a_cut_lets_exactly_so_many_bytes_through() {
             let all = whole.len();
             let mut answered = 1;
             for cut in [0, 1, 20, head - 1, head, head + 5, all - 1, all, all + 1, all + 5000] {
-                for (secure, mut conn) in http_and_https(app).await.into_iter().enumerate() {
+                for (secure, mut conn) in app.connect_both().await.into_iter().enumerate() {
                     let call = Call::post("/hooks/t")
                         .header("connection", "close")
                         .fault(&format!("drop-after-commit; how=truncate; bytes={cut}"));
@@ -112,16 +110,18 @@ async fn a_fault_hits_its_own_request_and_no_neighbour() {
     with(
         |b| b,
         async |app: &App| {
-            app.fault(json!({"mode": "drop-after-commit", "how": "reset", "on": 2}))
-                .await;
-            let mut conn = app.connect().await;
-            conn.send(&Call::order("one").bytes()).await;
-            assert_eq!(conn.answer().await.status, 201);
-            conn.send(&Call::order("two").bytes()).await;
-            assert_eq!(conn.rest().await, (vec![], End::Reset));
-            assert_eq!(app.call(Call::order("three")).await.status, 201);
+            for (scope, mut conn) in ["plain", "tls"].into_iter().zip(app.connect_both().await) {
+                let order = |name: &str| Call::order(name).header("x-ackdrop-scope", scope);
+                app.fault(json!({"mode": "drop-after-commit", "how": "reset", "on": 2, "scope": scope}))
+                    .await;
+                conn.send(&order("one").bytes()).await;
+                assert_eq!(conn.answer().await.status, 201);
+                conn.send(&order("two").bytes()).await;
+                assert_eq!(conn.rest().await, (vec![], End::Reset));
+                assert_eq!(app.call(order("three")).await.status, 201);
+            }
             let counts = app.counts("orders").await;
-            assert_eq!((counts.accepted, counts.answered, counts.withheld), (3, 2, 1));
+            assert_eq!((counts.accepted, counts.answered, counts.withheld), (6, 4, 2));
         },
     )
     .await;
@@ -158,6 +158,249 @@ async fn a_gateways_error_after_the_commit_is_withheld_and_said_before_it_is_ans
             assert_eq!(answer.status, 503);
             let counts = app.counts("orders").await;
             assert_eq!((app.effects("order"), counts.failed, counts.answered), (1, 1, 1));
+        },
+    )
+    .await;
+}
+
+/// Returns the bytes of a whole answer on a connection that ends with it.
+async fn whole(app: &App, call: &Call) -> Vec<u8> {
+    let mut conn = app.connect().await;
+    conn.send(&call.clone().header("connection", "close").bytes()).await;
+    let (bytes, end) = conn.rest().await;
+    assert_eq!(end, End::Orderly);
+    bytes
+}
+
+/// Cuts the answers to a call at each of these places, plain and inside TLS, and checks bytes, end and fate.
+async fn cut_at(app: &App, call: &Call, (provider, outcome): (&str, &str), cuts: &[usize], all: usize) {
+    let before = app.counts(provider).await;
+    let (mut answered, mut withheld) = (0, 0);
+    for cut in cuts {
+        app.fault(
+            json!({"mode": "drop-after-commit", "how": "truncate", "bytes": cut, "outcome": outcome, "on": [1, 2]}),
+        )
+        .await;
+        for (mut conn, orderly) in app.connect_both().await.into_iter().zip([End::Orderly, End::Truncated]) {
+            conn.send(&call.clone().header("connection", "close").bytes()).await;
+            let (bytes, end) = conn.rest().await;
+            assert_eq!((bytes.len(), end), ((*cut).min(all), orderly), "cut at {cut} of {all}");
+            let fate = if *cut >= all { &mut answered } else { &mut withheld };
+            *fate += 1;
+        }
+        app.admin(Call::new("DELETE", "/_faults")).await;
+    }
+    let after = app.counts(provider).await;
+    let grown = (after.answered - before.answered, after.withheld - before.withheld);
+    assert_eq!(grown, (answered, withheld), "{cuts:?} of {all}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_without_a_body_and_large_ones_are_cut_as_exactly() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.admin(Call::new("PUT", "/_hooks/quiet").json(&json!({"status": 204})))
+                .await;
+            let large = json!({"reference": "large", "text": "x".repeat(5 << 20)});
+            assert_eq!(app.call(Call::post("/orders").json(&large)).await.status, 201);
+            for (call, of) in [
+                (Call::post("/hooks/quiet"), ("webhook", "accepted")),
+                (Call::new("HEAD", "/orders/large"), ("orders", "read")),
+                (Call::new("OPTIONS", "/hooks/quiet"), ("webhook", "read")),
+            ] {
+                let bytes = whole(app, &call).await;
+                let all = bytes.len();
+                assert!(all < 1000 && bytes.ends_with(b"\r\n\r\n"), "a head alone");
+                cut_at(app, &call, of, &[0, 1, all - 1, all, all + 1], all).await;
+            }
+            let call = Call::get("/orders/large");
+            let all = whole(app, &call).await.len();
+            assert!(all > 5 << 20);
+            cut_at(app, &call, ("orders", "read"), &[100, 3 << 20, all - 1, all], all).await;
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hang_is_silent_and_counted_the_moment_it_begins_and_no_idle_time_ends_it() {
+    let idle = Duration::from_millis(500);
+    let limits = Limits {
+        idle,
+        ..Limits::default()
+    };
+    with(
+        |b| b.limits(limits),
+        async |app: &App| {
+            let mut hung = Vec::new();
+            for mode in ["fail-before-commit", "drop-after-commit"] {
+                for (mut conn, kind) in app.connect_both().await.into_iter().zip(["plain", "tls"]) {
+                    let scope = format!("{mode}-{kind}");
+                    let call = Call::order("a").header("x-ackdrop-scope", &scope);
+                    let behind = Call::order("behind").header("x-ackdrop-scope", &scope);
+                    let mut bytes = call.fault(&format!("{mode}; how=hang")).bytes();
+                    bytes.extend(behind.bytes());
+                    conn.send(&bytes).await;
+                    app.until("the hang", |app| app.of(&scope).withheld == 1).await;
+                    let counts = app.of(&scope);
+                    assert_eq!((counts.received, counts.open, counts.in_flight), (1, 0, 0), "{scope}");
+                    assert_eq!(counts.accepted, u64::from(mode == "drop-after-commit"), "{scope}");
+                    hung.push((scope, conn));
+                }
+            }
+            let silent = hung.iter_mut().map(|(_, conn)| conn.is_silent(3 * idle));
+            assert_eq!(join_all(silent).await, [true; 4]);
+            for (scope, conn) in hung {
+                conn.leave(Leave::Rst).await;
+                let counts = app.of(&scope);
+                assert_eq!(
+                    (counts.received, counts.withheld),
+                    (1, 1),
+                    "{scope}: nothing behind was begun"
+                );
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hang_ends_at_its_cap_and_by_a_reset_of_its_scope() {
+    let ends = [End::Orderly, End::Truncated];
+    let hang = |reference: &str| Call::order(reference).fault("drop-after-commit; how=hang");
+    with(
+        |b| b.hang_cap(Duration::from_millis(200)),
+        async |app: &App| {
+            for (mut conn, end) in app.connect_both().await.into_iter().zip(ends) {
+                conn.send(&hang(&format!("{end:?}")).bytes()).await;
+                assert_eq!(conn.rest().await, (vec![], end));
+            }
+        },
+    )
+    .await;
+    with(
+        |b| b,
+        async |app: &App| {
+            for (mut conn, end) in app.connect_both().await.into_iter().zip(ends) {
+                conn.send(&hang("a").bytes()).await;
+                app.until("the hang", |app| app.now("orders").withheld == 1).await;
+                app.suite.reset(Some(&Scope::default()));
+                assert_eq!(conn.rest().await, (vec![], end));
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hang_ends_when_its_client_leaves_whatever_waits_unread() {
+    // One connection alone: the next is served only when the hang's is over.
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    with(
+        |b| b.limits(limits),
+        async |app: &App| {
+            for (n, leave) in Leave::BOTH.into_iter().enumerate() {
+                let mut conn = free_connection(app).await;
+                let hang = Call::order(&format!("h{n}")).fault("drop-after-commit; how=hang");
+                send_with_unread(&mut conn, &hang).await;
+                app.until("the hang", |app| app.now("orders").withheld == n as u64 + 1)
+                    .await;
+                conn.leave(leave).await;
+                free_connection(app).await.leave(Leave::Rst).await;
+            }
+        },
+    )
+    .await;
+}
+
+/// Connects again and again until a connection is served.
+async fn free_connection(app: &App) -> Conn {
+    let free = async {
+        loop {
+            let mut conn = app.connect().await;
+            if conn.send_lossy(&Call::get("/_health").bytes()).await.is_ok() && conn.try_answer().await.is_some() {
+                return conn;
+            }
+        }
+    };
+    within("a free connection", free).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_continue_is_no_part_of_the_answer() {
+    const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+    with(
+        |b| b,
+        async |app: &App| {
+            let cases = [
+                ("drop-after-commit; how=truncate; bytes=0", &b""[..], 1),
+                ("drop-after-commit; how=truncate; bytes=12", b"HTTP/1.1 201", 1),
+                ("fail-before-commit; how=close", b"", 0),
+            ];
+            for (n, (fault, left, accepted)) in cases.into_iter().enumerate() {
+                for (mut conn, kind) in app.connect_both().await.into_iter().zip(["plain", "tls"]) {
+                    let scope = format!("{kind}-{n}");
+                    let call = Call::order("a").fault(fault).header("expect", "100-continue");
+                    let call = call.header("x-ackdrop-scope", &scope);
+                    conn.send(&call.head()).await;
+                    assert_eq!(conn.read_exact(CONTINUE.len()).await, CONTINUE);
+                    conn.send(&call.bytes()[call.head().len()..]).await;
+                    assert_eq!(conn.rest().await.0, left, "{fault}");
+                    let counts = app.of(&scope);
+                    assert_eq!((counts.accepted, counts.withheld), (accepted, 1), "{fault}");
+                }
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_is_too_large_is_refused_by_a_whole_answer_and_a_fin() {
+    with(
+        |b| b,
+        async |app: &App| {
+            for mut conn in app.connect_both().await {
+                let mut bytes = Call::post("/orders").body(vec![b'x'; 11 << 20]).bytes();
+                bytes.truncate(1 << 20);
+                // What is still under way must not turn the FIN into an RST that takes the answer back.
+                conn.send(&bytes).await;
+                let (answer, end) = conn.rest().await;
+                assert!(
+                    answer.starts_with(b"HTTP/1.1 413 "),
+                    "{}",
+                    String::from_utf8_lossy(&answer)
+                );
+                assert!(answer.ends_with(b"}\n"), "{}", String::from_utf8_lossy(&answer));
+                assert_eq!(end, End::Orderly);
+            }
+            let counts = app.counts("orders").await;
+            assert_eq!((counts.received, counts.refused, counts.answered), (2, 2, 2));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chunked_body_is_read_and_one_whose_framing_is_broken_is_told_so() {
+    let head = "POST /orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    with(
+        |b| b,
+        async |app: &App| {
+            for (n, mut conn) in app.connect_both().await.into_iter().enumerate() {
+                let good = format!("{head}f\r\n{{\"reference\":\"r\r\n3\r\n{n}\"}}\r\n0\r\nx-trailer: 1\r\n\r\n");
+                conn.send(good.as_bytes()).await;
+                assert_eq!(conn.answer().await.status, 201);
+                conn.send(format!("{head}zz\r\n").as_bytes()).await;
+                assert_eq!(conn.answer().await.status, 400);
+                assert_eq!(conn.rest().await, (vec![], End::Orderly));
+            }
+            let counts = app.counts("orders").await;
+            assert_eq!((counts.accepted, counts.incomplete, counts.answered), (2, 2, 4));
         },
     )
     .await;

@@ -2,12 +2,20 @@
 
 mod admin;
 mod binary;
+mod demo;
 mod endings;
 mod faults;
+mod holds;
 mod input;
 mod layering;
 mod leaving;
+mod reservations;
+mod reset;
 mod scopes;
 mod secrets;
+mod sending;
+mod smtp;
+mod stopping;
+mod stripe;
 mod support;
 mod tls;

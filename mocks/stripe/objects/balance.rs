@@ -1,5 +1,7 @@
 //! The balance: one small object a currency, changed with the charge or refund that moves it.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::mocks::stripe::currency::Currency;
@@ -20,8 +22,8 @@ pub(crate) struct Holdings(pub(crate) Vec<Balance>);
 impl Object for Balance {
     const TABLE: &'static str = "stripe.balances";
 
-    fn id(&self) -> &str {
-        self.currency.code()
+    fn id(&self) -> Arc<str> {
+        self.currency.code().into()
     }
 }
 

@@ -52,8 +52,8 @@ pub(crate) struct Terms {
 impl Object for Charge {
     const TABLE: &'static str = "stripe.charges";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct Customer {
 impl Object for Customer {
     const TABLE: &'static str = "stripe.customers";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

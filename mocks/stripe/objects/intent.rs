@@ -79,8 +79,8 @@ pub(crate) enum CaptureMethod {
 impl Object for Intent {
     const TABLE: &'static str = "stripe.payment_intents";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct Method {
 impl Object for Method {
     const TABLE: &'static str = "stripe.payment_methods";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

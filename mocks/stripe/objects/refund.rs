@@ -28,8 +28,8 @@ pub(crate) struct Refund {
 impl Object for Refund {
     const TABLE: &'static str = "stripe.refunds";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Token {
 impl Object for Token {
     const TABLE: &'static str = "stripe.tokens";
 
-    fn id(&self) -> &str {
-        &self.id
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.id)
     }
 }
 

@@ -22,12 +22,6 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let metadata = Metadata::read(&params)?;
     let mut terms = Terms::default();
     merge_terms(&mut terms, &params)?;
-    params
-        .change("statement_descriptor")?
-        .apply(&mut terms.statement_descriptor);
-    params
-        .change("statement_descriptor_suffix")?
-        .apply(&mut terms.statement_descriptor_suffix);
     let named = TERMS.iter().any(|name| params.has(name));
     let (payer, customer, method) = payer(scene, &params)?;
     let decline = payer.card.decline();
@@ -90,7 +84,7 @@ pub(crate) fn capture(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let mut changed = Charge::clone(&charge);
     let mut terms = changed.terms.as_deref().cloned().unwrap_or_default();
     merge_terms(&mut terms, &params)?;
-    if params.has("receipt_email") || params.has("transfer_group") {
+    if TERMS.iter().any(|name| params.has(name)) {
         changed.terms = Some(terms.into());
     }
     let charge = payment::capture(scene.tx, &changed, amount);
@@ -156,6 +150,12 @@ const TERMS: [&str; 5] = [
 fn merge_terms(terms: &mut Terms, params: &Params<'_>) -> Outcome<()> {
     params.change("receipt_email")?.apply(&mut terms.receipt_email);
     params.change("transfer_group")?.apply(&mut terms.transfer_group);
+    params
+        .change("statement_descriptor")?
+        .apply(&mut terms.statement_descriptor);
+    params
+        .change("statement_descriptor_suffix")?
+        .apply(&mut terms.statement_descriptor_suffix);
     Shipping::change(&mut terms.shipping, params)
 }
 

@@ -247,11 +247,11 @@ fn merge(scene: &Scene<'_, '_>, intent: &mut Intent, params: &Params<'_>) -> Out
         "statement_descriptor_suffix",
         "transfer_group",
     ];
-    if params.has("payment_method_types") {
-        let types = params.list("payment_method_types")?;
-        if !types.contains(&"card") {
-            let message = "Only payments by card are modelled here: `payment_method_types` has to include `card`.";
-            return Err(Failure::invalid(message).param("payment_method_types"));
+    // The newer API versions call it `allowed_payment_method_types`.
+    for name in ["payment_method_types", "allowed_payment_method_types"] {
+        if params.has(name) && !params.list(name)?.contains(&"card") {
+            let message = format!("Only payments by card are modelled here: `{name}` has to include `card`.");
+            return Err(Failure::invalid(message).param(name));
         }
     }
     if let Some(method) = params.one_of("capture_method", &CAPTURE)? {

@@ -1,1 +1,219 @@
 //! Tests of the whole provider, driven over a store.
+
+mod declines;
+mod decoder;
+mod idempotency;
+mod intents;
+mod lists;
+mod money;
+mod objects;
+mod requests;
+mod table;
+
+use std::collections::BTreeMap;
+
+use futures_util::FutureExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde_json::Value;
+
+use super::Stripe;
+use crate::attempt::{Conflict, HttpProvider as _, HttpRequest, Kind, Provider as _, Refusal};
+use crate::idempotency::{Admission, admit, record};
+use crate::ledger::{Arrival, Class, Correlation, Effect, Ledger, Limits, Peer, Reply};
+use crate::store::{Scope, Store};
+
+/// Drives the provider as an attempt does, without its sockets.
+pub(crate) struct Shop {
+    pub(crate) store: Store,
+    /// Answers the next call by an injected refusal.
+    refusal: std::cell::RefCell<Option<Refusal>>,
+}
+
+/// Is what came back.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: String,
+    pub(crate) json: Value,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) replayed: bool,
+    pub(crate) correlations: Vec<Correlation>,
+    pub(crate) operation: &'static str,
+}
+
+impl Shop {
+    pub(crate) fn open() -> Self {
+        Self {
+            store: Store::new(Ledger::new(Limits::default())),
+            refusal: std::cell::RefCell::default(),
+        }
+    }
+
+    pub(crate) fn refuse_next(&self, status: Option<u16>, code: Option<&str>) {
+        let code = code.map(str::to_owned);
+        *self.refusal.borrow_mut() = Some(Refusal { status, code });
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Said {
+        self.send(&request(Method::GET, path, "", &[]))
+    }
+
+    pub(crate) fn delete(&self, path: &str) -> Said {
+        self.send(&request(Method::DELETE, path, "", &[]))
+    }
+
+    pub(crate) fn post(&self, path: &str, form: &str) -> Said {
+        self.send(&request(Method::POST, path, form, &[]))
+    }
+
+    pub(crate) fn keyed(&self, key: &str, path: &str, form: &str) -> Said {
+        self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
+    }
+
+    /// Posts, expects it to be accepted, and returns the id.
+    pub(crate) fn made(&self, path: &str, form: &str) -> String {
+        let said = self.post(path, form);
+        assert_eq!(said.status, 200, "{path} {form}: {}", said.body);
+        said.text("/id")
+    }
+
+    pub(crate) fn send(&self, request: &HttpRequest) -> Said {
+        let identified = Stripe.identify(request);
+        let call = &identified.call;
+        if let Some(early) = identified.early {
+            return said(&early, Vec::new(), false, request, identified.correlations);
+        }
+        let arrival = Arrival {
+            provider: "stripe".into(),
+            class: Class::KeyEnforced,
+            operation: request.operation.name.into(),
+            line: String::new(),
+            peer: Peer {
+                address: ([127, 0, 0, 1], 1).into(),
+                connection: 1,
+            },
+        };
+        let mut ticket = self.store.begin(&Scope::default(), arrival).expect("one scope");
+        let id = ticket.id();
+        let refusal = self.refusal.borrow_mut().take();
+        let work = |tx: &mut crate::store::Tx<'_>| {
+            let Some(key) = &identified.key else {
+                return (answer(tx, request, call, refusal.as_ref()), false);
+            };
+            match admit(tx, key, id) {
+                Admission::Replay(record) => (Stripe.replay(request, call, &record), true),
+                Admission::Mismatch(endpoint) => {
+                    let conflict = Conflict::Mismatch(&endpoint);
+                    (Stripe.conflict(request, call, &conflict), false)
+                }
+                Admission::InFlight => (Stripe.conflict(request, call, &Conflict::InFlight), false),
+                Admission::Fresh => {
+                    let reply = answer(tx, request, call, refusal.as_ref());
+                    if Stripe.keeps(reply.status) {
+                        record(tx, key, &reply, Stripe.reference(call));
+                    }
+                    (reply, false)
+                }
+            }
+        };
+        let seal = |_: &(Reply, bool), effects: &[Effect]| (None, effects.to_vec());
+        let done = ticket.transact(work, seal).now_or_never();
+        let ((reply, replayed), effects) = done.expect("memory never suspends").expect("never reset");
+        let accepted = request.operation.kind == Kind::Write && (200..300).contains(&reply.status) && !replayed;
+        assert_eq!(accepted, !effects.is_empty(), "{} {effects:?}", request.path);
+        said(&reply, effects, replayed, request, identified.correlations)
+    }
+}
+
+fn answer(
+    tx: &mut crate::store::Tx<'_>,
+    request: &HttpRequest,
+    call: &super::Call,
+    refusal: Option<&Refusal>,
+) -> Reply {
+    match refusal {
+        Some(refusal) => Stripe.refuse(request, call, refusal),
+        None => Stripe.handle(tx, request, call),
+    }
+}
+
+pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, &str)]) -> HttpRequest {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let mut map = HeaderMap::new();
+    map.insert("authorization", HeaderValue::from_static("Bearer sk_test_123"));
+    map.insert(
+        "content-type",
+        HeaderValue::from_static("application/x-www-form-urlencoded"),
+    );
+    for (name, value) in headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a header's name");
+        map.insert(name, value.parse().expect("a header's value"));
+    }
+    HttpRequest {
+        operation: Stripe.route(&method, path),
+        method,
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: map,
+        body: form.to_owned().into(),
+    }
+}
+
+fn said(
+    reply: &Reply,
+    effects: Vec<Effect>,
+    replayed: bool,
+    request: &HttpRequest,
+    correlations: Vec<Correlation>,
+) -> Said {
+    let body = String::from_utf8(reply.content.bytes().to_vec()).expect("UTF-8");
+    let headers = reply.all_headers().map(|(n, v)| (n.to_owned(), v.to_owned()));
+    Said {
+        status: reply.status,
+        headers: headers.collect(),
+        json: serde_json::from_str(&body).expect("JSON"),
+        body,
+        effects,
+        replayed,
+        correlations,
+        operation: request.operation.name,
+    }
+}
+
+impl Said {
+    pub(crate) fn at(&self, pointer: &str) -> &Value {
+        self.json
+            .pointer(pointer)
+            .unwrap_or_else(|| panic!("{pointer} in {}", self.body))
+    }
+
+    pub(crate) fn text(&self, pointer: &str) -> String {
+        self.at(pointer)
+            .as_str()
+            .unwrap_or_else(|| panic!("{pointer} in {}", self.body))
+            .to_owned()
+    }
+
+    pub(crate) fn number(&self, pointer: &str) -> i64 {
+        self.at(pointer)
+            .as_i64()
+            .unwrap_or_else(|| panic!("{pointer} in {}", self.body))
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<&str> {
+        self.effects.iter().map(|e| &*e.kind).collect()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// Returns status, type, code and message of a refusal.
+    pub(crate) fn refusal(&self) -> (u16, &str, &str, &str) {
+        let error = |name: &str| self.json["error"][name].as_str().unwrap_or_default();
+        (self.status, error("type"), error("code"), error("message"))
+    }
+}
+
+pub(crate) const CHARGE: &str = "amount=2000&currency=usd&source=tok_visa";

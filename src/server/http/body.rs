@@ -1,5 +1,6 @@
 //! Bodies in both directions.
 
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -22,7 +23,9 @@ pub(crate) enum Broken {
     NoRoom,
     /// It came too slowly.
     Idle,
-    /// The client left, or broke its framing.
+    /// Its framing is broken.
+    Malformed,
+    /// The client left.
     Cut,
 }
 
@@ -33,7 +36,7 @@ impl Broken {
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::Idle => StatusCode::REQUEST_TIMEOUT,
-            Self::Cut => StatusCode::BAD_REQUEST,
+            Self::Malformed | Self::Cut => StatusCode::BAD_REQUEST,
         }
     }
 
@@ -43,6 +46,7 @@ impl Broken {
             Self::TooLarge => format!("the body is larger than {limit} bytes"),
             Self::NoRoom => "too many bytes of bodies are arriving at once".to_owned(),
             Self::Idle => "the body came too slowly".to_owned(),
+            Self::Malformed => "the framing of the body is broken".to_owned(),
             Self::Cut => "the body broke off".to_owned(),
         }
     }
@@ -62,6 +66,7 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
     loop {
         let frame = match tokio::time::timeout(idle, incoming.frame()).await {
             Err(_) => return Err(Broken::Idle),
+            Ok(Some(Err(error))) if is_malformed(&error) => return Err(Broken::Malformed),
             Ok(Some(Err(_))) => return Err(Broken::Cut),
             Ok(None) => return Ok(whole.freeze()),
             Ok(Some(Ok(frame))) => frame,
@@ -77,6 +82,12 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
         }
         whole.extend_from_slice(&data);
     }
+}
+
+/// Says whether the client sent what it must not, rather than too little.
+fn is_malformed(error: &hyper::Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|e| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
 }
 
 /// Is the body of any answer.

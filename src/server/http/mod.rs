@@ -5,6 +5,7 @@ mod respond;
 mod route;
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::server::conn::http1;
@@ -30,10 +31,19 @@ pub(crate) struct Connection {
     gauge: Gauge,
     /// Cancelled when the client leaves before the first byte of an answer.
     gone: CancellationToken,
+    /// Whether the client left, even if an answer was on its way then.
+    left: AtomicBool,
     ending: Mutex<Option<Ending>>,
 }
 
 impl Connection {
+    /// Takes in that one more request arrived: of a client that left while an earlier answer was on its way, it is a gone one's.
+    fn arrived(&self) {
+        if self.left.load(Ordering::Relaxed) {
+            self.gone.cancel();
+        }
+    }
+
     /// Says how the connection is to end, once its requests are over.
     fn end(&self, ending: Ending) -> Ended {
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
@@ -48,6 +58,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
         peer,
         gauge: Gauge::default(),
         gone: CancellationToken::new(),
+        left: AtomicBool::new(false),
         ending: Mutex::default(),
     });
     let stream = drive(&shared, &connection, stream, &socket).await;
@@ -58,7 +69,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
     let planned = connection.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
     let ending = match planned {
         Some(ending) => ending,
-        None if connection.gauge.is_cut() => return stream.cut().await,
+        None if connection.gauge.is_cut() => return stream.cut(&shared.way.stop).await,
         None => Ending::Close,
     };
     ending.apply(stream, &shared.way.stop, shared.way.hang_cap).await;
@@ -97,6 +108,7 @@ async fn drive(shared: &Arc<Shared>, connection: &Arc<Connection>, stream: Strea
 /// Watches for the client's leaving, on our own handle of the socket: hyper does not see it while pipelined bytes wait.
 async fn watch(connection: &Connection, socket: &Socket) -> std::convert::Infallible {
     socket.left().await;
+    connection.left.store(true, Ordering::Relaxed);
     if !connection.gauge.is_answering() {
         connection.gone.cancel();
     }

@@ -27,6 +27,7 @@ type Answer = Result<Response<Outbound>, Ended>;
 
 /// Answers one request, or ends the connection.
 pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+    connection.arrived();
     let (head, incoming) = request.into_parts();
     let route = match route(&head) {
         Ok(route) => route,
@@ -160,7 +161,7 @@ fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind:
         return Err(connection.end(Ending::Gone));
     }
     ticket.decide(match (broken, kind) {
-        (Broken::Idle, _) => Outcome::Incomplete,
+        (Broken::Idle | Broken::Malformed, _) => Outcome::Incomplete,
         (_, Kind::Read) => Outcome::Read,
         (_, Kind::Write) => Outcome::Refused,
     });

@@ -78,8 +78,11 @@ pub(super) fn read(line: &[u8]) -> Result<Command, Unreadable> {
     if verb == "AUTH" {
         return auth(words);
     }
-    let path = path(line);
-    let announced = size(line);
+    let (path, parameters) = match path(line) {
+        Some((path, parameters)) => (Some(path), parameters),
+        None => (None, &b""[..]),
+    };
+    let announced = size(parameters);
     match parse(line, path.as_deref()) {
         Ok(Request::Ehlo { host }) => Ok(Command::Ehlo(host)),
         Ok(Request::Helo { host }) => Ok(Command::Helo(host)),
@@ -166,15 +169,16 @@ fn auth<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Command, Unreada
     }
 }
 
-/// Returns what stands in the angle brackets of a MAIL or RCPT line, without a source route.
-fn path(line: &[u8]) -> Option<String> {
+/// Returns what stands in the angle brackets of a MAIL or RCPT line, without a source route, and what stands behind them.
+fn path(line: &[u8]) -> Option<(String, &[u8])> {
     let open = line.iter().position(|b| *b == b'<')?;
     let mut path = Vec::new();
     let (mut quoted, mut escaped) = (false, false);
-    for byte in &line[open + 1..] {
+    for (at, byte) in line.iter().enumerate().skip(open + 1) {
         match byte {
             b'>' if !quoted => {
-                return Some(without_route(String::from_utf8_lossy(&path).trim()).to_owned());
+                let path = without_route(String::from_utf8_lossy(&path).trim()).to_owned();
+                return Some((path, &line[at + 1..]));
             }
             b'"' if !escaped => quoted = !quoted,
             _ => {}
@@ -194,9 +198,8 @@ fn without_route(path: &str) -> &str {
 }
 
 /// Returns the number of a `SIZE=` parameter; one that is too long for a number is the largest.
-fn size(line: &[u8]) -> Option<u64> {
-    let behind = line.iter().rposition(|b| *b == b'>')?;
-    let text = std::str::from_utf8(&line[behind + 1..]).ok()?;
+fn size(parameters: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(parameters);
     text.split_ascii_whitespace().find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         let digits = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
@@ -237,9 +240,9 @@ mod tests {
                 Some(12),
             ),
             (
-                "MAIL FROM:<a@b.test> BODY=BINARYMIME RET=HDRS ENVID=x+3Dy AUTH=<>\r\n",
+                "MAIL FROM:<a@b.test> BODY=BINARYMIME SIZE=5 RET=HDRS ENVID=x+3Dy AUTH=<>\r\n",
                 "a@b.test",
-                None,
+                Some(5),
             ),
             ("MAIL FROM:<>\r\n", "", None),
             ("MAIL FROM:<root>\r\n", "root", None),

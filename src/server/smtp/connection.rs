@@ -201,7 +201,6 @@ impl Connection {
         let answered = ticket.ledger().record(&reply);
         ticket.note(|entry| entry.answer = Some(answered));
         let outgoing = Outgoing::new(reply, None, Fate::Answered, ticket);
-        outgoing.begin();
         self.owed.push((outgoing, speech.bytes().len() as u64));
     }
 
@@ -219,6 +218,7 @@ impl Connection {
         }
         let out = std::mem::take(&mut self.out);
         let owed = std::mem::take(&mut self.owed);
+        owed.iter().for_each(|(outgoing, _)| outgoing.begin());
         self.write(&out).await?;
         for (outgoing, bytes) in owed {
             outgoing.sent_whole(bytes);

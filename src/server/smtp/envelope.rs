@@ -74,7 +74,9 @@ impl Envelope {
     }
 
     /// Makes the whole mail.
-    pub(super) fn into_mail(self, helo: String, user: Option<String>) -> Mail {
+    pub(super) fn into_mail(mut self, helo: String, user: Option<String>) -> Mail {
+        // It is kept for long, and counted by its length: room to grow would be memory that nobody sees.
+        self.content.shrink_to_fit();
         let header_length = mail_header::length(&self.content);
         Mail {
             helo,

@@ -1,7 +1,5 @@
 //! Where rules meet a session and its transactions before the dot. At the dot and at the commit they meet the attempt on its way.
 
-use tokio_util::sync::CancellationToken;
-
 use super::connection::Connection;
 use super::speech::Speech;
 use crate::attempt::{Held, Pause, Paused, Provider as _, Refusal, fired};
@@ -36,7 +34,7 @@ impl Connection {
         tracing::info!(target: "attempt", "smtp session {} {mode} fault={rule} connection={}", step.as_str(), self.peer.connection);
         self.flush().await?;
         // No attempt and so no world: nothing but the client, the cap and the suite's stop lets a hang of a session go.
-        let over = CancellationToken::new();
+        let over = self.shared.way.store.over();
         let pause = match verdict.action {
             Action::Pass => {
                 self.exempt = true;
@@ -129,7 +127,8 @@ impl Connection {
             content_bytes: mark,
             ..Facts::new(self.provider())
         };
-        self.shared.way.rules.ask(Point::Before, &facts, &live.in_request)
+        let ask = || self.shared.way.rules.ask(Point::Before, &facts, &live.in_request);
+        live.ticket.while_current(ask).ok().flatten()
     }
 
     fn held(&self, rule: std::sync::Arc<str>) -> Held {

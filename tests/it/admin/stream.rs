@@ -88,14 +88,13 @@ async fn every_attempt_is_seen_from_its_arrival_to_its_end() {
                     );
                     last = event.id;
                     seen.push(states(&event.entry));
-                    match seen.last().unwrap() {
-                        [outcome, fate] if outcome == "accepted" && fate.is_null() => {
-                            if app.suite.holds().list(None).len() == 1 {
-                                app.admin(Call::post("/_holds/h1/release")).await;
-                            }
-                        }
-                        [_, fate] if fate == "answered" => break,
-                        _ => {}
+                    let [outcome, fate] = seen.last().unwrap();
+                    if fate == "answered" {
+                        break;
+                    }
+                    let is_held = app.suite.holds().list(None).len() == 1;
+                    if is_held && outcome == "accepted" && fate.is_null() {
+                        app.admin(Call::post("/_holds/h1/release")).await;
                     }
                 }
             };

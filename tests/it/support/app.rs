@@ -53,6 +53,12 @@ impl App {
         Conn::tls(addr, self.suite.ca_pem(), "api.stripe.com").await
     }
 
+    /// Opens a plain connection, and one inside TLS.
+    pub(crate) async fn connect_both(&self) -> [Conn; 2] {
+        let https = self.suite.addresses().https().unwrap();
+        [self.connect().await, self.connect_tls(https).await]
+    }
+
     /// Makes one call on a connection of its own and returns the answer.
     pub(crate) async fn call(&self, call: Call) -> Answer {
         let mut conn = self.connect().await;
@@ -82,6 +88,28 @@ impl App {
     /// Returns the counts of a provider as they are this moment.
     pub(crate) fn now(&self, provider: &str) -> Counts {
         self.suite.stats().providers[provider].counts
+    }
+
+    /// Returns the counts of one scope as they are this moment.
+    pub(crate) fn of(&self, scope: &str) -> Counts {
+        self.suite.stats_of(&Scope::parse(scope).unwrap()).total
+    }
+
+    /// Returns the ids of what is held, of one scope or all.
+    pub(crate) fn held(&self, scope: Option<&str>) -> Vec<String> {
+        self.suite.holds().list(scope).into_iter().map(|held| held.id).collect()
+    }
+
+    /// Waits until so many are held, and returns their ids.
+    pub(crate) async fn until_held(&self, n: usize) -> Vec<String> {
+        self.until("the hold", |app| app.held(None).len() == n).await;
+        self.held(None)
+    }
+
+    /// Lets a hold go, as the admin API is asked to.
+    pub(crate) async fn release(&self, id: &str, then: Value) -> Answer {
+        self.call(Call::post(&format!("/_holds/{id}/release")).json(&then))
+            .await
     }
 
     /// Returns how many effects of a kind there are.
@@ -119,7 +147,7 @@ impl App {
     }
 
     /// Checks what must hold after every test: both sums, per operation, provider and scope, and counts that are the fold of the journal.
-    fn check(&self) {
+    pub(crate) fn check(&self) {
         let stats = self.suite.stats();
         assert!(stats.total.balanced(), "{:?}", stats.total);
         for (name, provider) in &stats.providers {

@@ -6,16 +6,50 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
 use super::{Answer, within};
 
-trait Duplex: AsyncRead + AsyncWrite + Send {}
-impl<T: AsyncRead + AsyncWrite + Send> Duplex for T {}
+trait Duplex: AsyncRead + AsyncWrite + Send {
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Duplex for TcpStream {
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Duplex for TlsStream<TcpStream> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
+impl Duplex for TlsStream<Pin<Box<dyn Duplex>>> {
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0.tcp()
+    }
+}
+
+/// Says how a client leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// By FIN, its end of reading with it.
+    Fin,
+    /// By RST.
+    Rst,
+}
+
+impl Leave {
+    pub(crate) const BOTH: [Self; 2] = [Self::Fin, Self::Rst];
+}
 
 /// Says how a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +89,15 @@ impl Conn {
         Self { stream: Box::pin(tls) }
     }
 
+    /// Shakes hands on a connection that has said STARTTLS.
+    pub(crate) async fn upgrade(self, ca: &str, name: &str) -> Self {
+        let tls = connector(ca)
+            .connect(ServerName::try_from(name.to_owned()).unwrap(), self.stream)
+            .await
+            .unwrap();
+        Self { stream: Box::pin(tls) }
+    }
+
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
         self.stream.flush().await.unwrap();
@@ -84,14 +127,37 @@ impl Conn {
 
     /// Reads one HTTP answer with a content-length.
     pub(crate) async fn answer(&mut self) -> Answer {
-        let mut head = Vec::new();
+        let mut answer = self.answer_head().await;
+        self.read_body(&mut answer).await;
+        answer
+    }
+
+    /// Reads one HTTP answer with a content-length; none if the connection ends before it has one.
+    pub(crate) async fn try_answer(&mut self) -> Option<Answer> {
+        let mut first = [0];
+        within("an answer or an end", self.stream.read_exact(&mut first))
+            .await
+            .ok()?;
+        let mut answer = self.head_from(first.to_vec()).await;
+        self.read_body(&mut answer).await;
+        Some(answer)
+    }
+
+    /// Reads the head of one HTTP answer, and nothing behind it.
+    pub(crate) async fn answer_head(&mut self) -> Answer {
+        self.head_from(Vec::new()).await
+    }
+
+    async fn head_from(&mut self, mut head: Vec<u8>) -> Answer {
         while !head.ends_with(b"\r\n\r\n") {
             head.extend(self.read_exact(1).await);
         }
-        let mut answer = Answer::parse(&head);
+        Answer::parse(&head)
+    }
+
+    async fn read_body(&mut self, answer: &mut Answer) {
         let length = answer.header("content-length").map_or(0, |n| n.parse().unwrap());
         answer.body = self.read_exact(length).await;
-        answer
     }
 
     /// Reads to the end and says how it came.
@@ -113,6 +179,22 @@ impl Conn {
     pub(crate) async fn is_silent(&mut self, time: Duration) -> bool {
         let mut byte = [0];
         tokio::time::timeout(time, self.stream.read(&mut byte)).await.is_err()
+    }
+
+    /// Leaves for good.
+    pub(crate) async fn leave(mut self, how: Leave) {
+        match how {
+            // What is unread would turn the FIN of a close alone into an RST.
+            Leave::Fin => self.half_close().await,
+            Leave::Rst => SockRef::from(self.stream.tcp())
+                .set_linger(Some(Duration::ZERO))
+                .unwrap(),
+        }
+    }
+
+    /// Sends one urgent byte, out of band.
+    pub(crate) fn send_urgent(&self) {
+        SockRef::from(self.stream.tcp()).send_out_of_band(b"!").unwrap();
     }
 
     /// Sends a FIN (inside TLS: after `close_notify`) and keeps reading.

@@ -1,0 +1,72 @@
+//! A strict client's decoder, which fails whole objects over one missing field, takes every object.
+
+use miniserde::Deserialize;
+
+use super::{CHARGE, Shop};
+
+fn takes<T: Deserialize>(body: &str) {
+    assert!(miniserde::json::from_str::<T>(body).is_ok(), "{body}");
+}
+
+#[test]
+fn every_object_is_taken() {
+    let shop = Shop::open();
+    let address = "address[line1]=A&address[city]=C&address[country]=DE&address[postal_code]=1";
+    let customer = shop.post(
+        "/v1/customers",
+        &format!("source=tok_visa&name=N&{address}&metadata[a]=1"),
+    );
+    takes::<stripe_core::Customer>(&customer.body);
+    let customer = customer.text("/id");
+    takes::<stripe_core::Customer>(
+        &shop
+            .get(&format!("/v1/customers/{customer}?expand[]=default_source"))
+            .body,
+    );
+    let charge = shop.post(
+        "/v1/charges",
+        &format!("{CHARGE}&shipping[name]=N&shipping[address][line1]=A&description=D"),
+    );
+    takes::<stripe_core::Charge>(&charge.body);
+    let form = format!("amount=500&currency=eur&customer={customer}&expand[]=customer&expand[]=refunds");
+    takes::<stripe_core::Charge>(&shop.post("/v1/charges", &form).body);
+    let failed = shop.post("/v1/charges", "amount=500&currency=eur&source=tok_radarBlock");
+    takes::<stripe_core::Charge>(&shop.get(&format!("/v1/charges/{}", failed.text("/error/charge"))).body);
+    takes::<stripe_core::Refund>(
+        &shop
+            .post("/v1/refunds", &format!("charge={}&expand[]=charge", charge.text("/id")))
+            .body,
+    );
+    for form in [
+        "",
+        "&payment_method=pm_card_visa&confirm=true&expand[]=latest_charge&expand[]=payment_method",
+        "&payment_method=pm_card_visa&confirm=true&capture_method=manual",
+        "&payment_method=pm_card_threeDSecure2Required&confirm=true",
+        "&payment_method=pm_card_authenticationRequired&confirm=true&return_url=https://a.test/",
+        "&automatic_payment_methods[enabled]=true&setup_future_usage=off_session",
+    ] {
+        let said = shop.post("/v1/payment_intents", &format!("amount=900&currency=usd{form}"));
+        assert_eq!(said.status, 200, "{}", said.body);
+        takes::<stripe_core::PaymentIntent>(&said.body);
+    }
+    let failed = shop.post(
+        "/v1/payment_intents",
+        "amount=900&currency=usd&payment_method=pm_card_chargeDeclinedExpiredCard&confirm=true",
+    );
+    let failed = shop.get(&format!(
+        "/v1/payment_intents/{}",
+        failed.text("/error/payment_intent/id")
+    ));
+    takes::<stripe_core::PaymentIntent>(&failed.body);
+    let canceled = shop.made("/v1/payment_intents", "amount=900&currency=usd");
+    takes::<stripe_core::PaymentIntent>(&shop.post(&format!("/v1/payment_intents/{canceled}/cancel"), "").body);
+    takes::<stripe_payment::PaymentMethod>(&shop.get("/v1/payment_methods/pm_card_amex").body);
+    takes::<stripe_core::Token>(&shop.get("/v1/tokens/tok_mastercard").body);
+    takes::<stripe_core::Balance>(&shop.get("/v1/balance").body);
+    takes::<stripe_core::DeletedCustomer>(&shop.delete(&format!("/v1/customers/{customer}")).body);
+}
+
+#[test]
+fn the_decoder_is_strict() {
+    assert!(miniserde::json::from_str::<stripe_core::Refund>(r#"{"id": "re_1", "object": "refund"}"#).is_err());
+}

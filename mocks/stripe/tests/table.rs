@@ -1,0 +1,119 @@
+//! The table of operations, walked row by row.
+
+use std::collections::BTreeSet;
+
+use super::{CHARGE, Said, Shop};
+use crate::attempt::{Kind, Provider as _};
+use crate::mocks::stripe::Stripe;
+
+const INTENT: &str = "amount=2000&currency=usd";
+const CONFIRMED: &str = "amount=2000&currency=usd&payment_method=pm_card_visa&confirm=true";
+
+/// Carries an operation out so that it is accepted; the variants of a row follow each other.
+fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
+    let on = |path: &str, form: &str, rest: &str, then: &str| {
+        let id = shop.made(path, form);
+        shop.post(&format!("{path}/{id}{rest}"), then)
+    };
+    let charge = || shop.made("/v1/charges", CHARGE);
+    let attached = |rest: &str, then: &str| {
+        let customer = shop.made("/v1/customers", "");
+        let method = shop.made(
+            "/v1/payment_methods/pm_card_visa/attach",
+            &format!("customer={customer}"),
+        );
+        shop.post(&format!("/v1/payment_methods/{method}{rest}"), then)
+    };
+    let card = "card[number]=4242424242424242&card[exp_month]=12&card[exp_year]=2040&card[cvc]=123";
+    vec![match operation {
+        "customers.create" => shop.post("/v1/customers", "source=tok_visa"),
+        "customers.update" => on("/v1/customers", "", "", ""),
+        "customers.delete" => shop.delete(&format!("/v1/customers/{}", shop.made("/v1/customers", ""))),
+        "payment_methods.create" => shop.post("/v1/payment_methods", &format!("type=card&{card}")),
+        "payment_methods.update" => attached("", "metadata[a]=1"),
+        "payment_methods.attach" => {
+            let customer = shop.made("/v1/customers", "");
+            shop.post(
+                "/v1/payment_methods/pm_card_visa/attach",
+                &format!("customer={customer}"),
+            )
+        }
+        "payment_methods.detach" => attached("/detach", ""),
+        "payment_intents.create" => {
+            return vec![
+                shop.post("/v1/payment_intents", INTENT),
+                shop.post("/v1/payment_intents", CONFIRMED),
+            ];
+        }
+        "payment_intents.update" => on("/v1/payment_intents", CONFIRMED, "", ""),
+        "payment_intents.confirm" => {
+            let by = |method: &str| {
+                on(
+                    "/v1/payment_intents",
+                    INTENT,
+                    "/confirm",
+                    &format!("payment_method={method}"),
+                )
+            };
+            return vec![by("pm_card_visa"), by("pm_card_threeDSecure2Required")];
+        }
+        "payment_intents.capture" => on(
+            "/v1/payment_intents",
+            &format!("{CONFIRMED}&capture_method=manual"),
+            "/capture",
+            "",
+        ),
+        "payment_intents.cancel" => on("/v1/payment_intents", INTENT, "/cancel", ""),
+        "charges.create" => shop.post("/v1/charges", CHARGE),
+        "charges.update" => on("/v1/charges", CHARGE, "", ""),
+        "charges.capture" => on("/v1/charges", &format!("{CHARGE}&capture=false"), "/capture", ""),
+        "refunds.create" => shop.post("/v1/refunds", &format!("charge={}", charge())),
+        "refunds.update" => on("/v1/refunds", &format!("charge={}", charge()), "", "metadata[a]=1"),
+        "tokens.create" => shop.post("/v1/tokens", card),
+        other => panic!("`{other}` has no recipe here"),
+    }]
+}
+
+#[test]
+fn every_accepted_write_has_the_effects_that_its_row_declares() {
+    let writes = Stripe.about().operations.iter().filter(|o| o.kind == Kind::Write);
+    for operation in writes.filter(|o| o.name != "unrecognized") {
+        let shop = Shop::open();
+        let mut seen = BTreeSet::new();
+        for said in accepted(&shop, operation.name) {
+            assert_eq!((said.status, said.operation), (200, operation.name), "{}", said.body);
+            assert!(!said.effects.is_empty(), "{}", operation.name);
+            assert!(said.effects.iter().all(|e| e.count == 1 && !e.id.is_empty()));
+            seen.extend(said.kinds().into_iter().map(str::to_owned));
+        }
+        let declared = operation.effects.iter().map(|e| (*e).to_owned()).collect();
+        assert_eq!(seen, declared, "{}", operation.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_reads_declare_nothing() {
+    let operations = Stripe.about().operations;
+    let names: BTreeSet<_> = operations.iter().map(|o| o.name).collect();
+    assert_eq!(names.len(), operations.len());
+    for operation in operations.iter().filter(|o| o.kind == Kind::Read) {
+        assert!(operation.effects.is_empty(), "{}", operation.name);
+    }
+}
+
+#[test]
+fn money_counts_once() {
+    let shop = Shop::open();
+    let said = shop.post("/v1/payment_intents", INTENT);
+    assert_eq!(said.kinds(), ["payment_intent"]);
+    let path = format!("/v1/payment_intents/{}", said.text("/id"));
+    let confirmed = shop.post(
+        &format!("{path}/confirm"),
+        "payment_method=pm_card_visa&capture_method=manual",
+    );
+    assert_eq!(confirmed.kinds(), ["charge", "payment_intent_confirm"]);
+    let captured = shop.post(&format!("{path}/capture"), "");
+    assert_eq!(captured.kinds(), ["charge_capture", "payment_intent_capture"]);
+    let at_once = shop.post("/v1/payment_intents", CONFIRMED);
+    assert_eq!(at_once.kinds(), ["charge", "payment_intent"]);
+}
