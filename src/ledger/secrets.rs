@@ -98,7 +98,8 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     match bytes[at] {
         b's' | b'r' | b'w' | b'e' => key_at(bytes, at),
         b'0'..=b'9' => card_at(bytes, at),
-        b':' | b'%' => url_password_at(bytes, at),
+        b':' => url_password_at(bytes, at),
+        b'%' => url_password_at(bytes, at).or_else(|| card_at(bytes, at)),
         _ => None,
     }
     .or_else(|| field_at(bytes, at))
@@ -113,6 +114,16 @@ fn key_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     (length > 0).then_some((at, at + prefix.len() + length))
 }
 
+/// Reads a digit, also percent-encoded; returns it with its length.
+fn digit_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    let (digit, length) = match bytes[at..] {
+        [b'%', b'3', digit, ..] => (digit, 3),
+        [digit, ..] => (digit, 1),
+        [] => return None,
+    };
+    digit.is_ascii_digit().then(|| (digit - b'0', length))
+}
+
 fn card_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let joined = at > 0 && matches!(bytes[at - 1], b'_' | b'.');
     if joined || !begins_word(bytes, at) {
@@ -121,10 +132,10 @@ fn card_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     let mut digits = [0u8; 20];
     let (mut count, mut end, mut i) = (0, at, at);
     while i < bytes.len() && count < digits.len() {
-        if bytes[i].is_ascii_digit() {
-            digits[count] = bytes[i] - b'0';
+        if let Some((digit, length)) = digit_at(bytes, i) {
+            digits[count] = digit;
             count += 1;
-            i += 1;
+            i += length;
             end = i;
         } else if matches!(bytes[i], b' ' | b'-' | b'+') {
             i += 1;
@@ -257,6 +268,8 @@ mod tests {
             ("number: 4242 4242 4242 4242.", "4242 4242"),
             ("card%5Bnumber%5D=4000-0000-0000-0002", "4000-0000-0000-0002"),
             ("card[number]=4242%204242%204242%204242&exp=1", "4242%204242"),
+            ("card[number]=%34242424242424242&exp=1", "4242424242"),
+            ("description=card%204242424242424242", "4242424242"),
             ("card[cvc]=123&x=y", "123"),
             ("card%5Bcvc%5D=987&x=y", "987"),
             (r#"{"cvc": "123", "a": 1}"#, "123"),
