@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{self, Admin, Stats};
+use crate::admin::{self, Admin, Guard, Stats};
 use crate::attempt::{About, Budget, Holds, Way};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
@@ -38,6 +38,7 @@ pub struct Builder {
     hang_cap: Duration,
     orders_require_key: bool,
     smtp: Offer,
+    guard: Guard,
 }
 
 #[derive(Clone, Debug)]
@@ -163,6 +164,12 @@ impl Builder {
         self
     }
 
+    /// Guards the admin API: with a token, if one is given, and with host names under which changes are taken besides local ones.
+    pub fn admin(mut self, token: Option<&str>, hosts: &[String]) -> Self {
+        self.guard = Guard::new(token, hosts);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -202,6 +209,7 @@ impl Builder {
             catalog,
             strays: Strays::default(),
             ca: authority.pem().into(),
+            guard: self.guard,
             addresses: Arc::new(OnceLock::from(serde_json::to_value(&addresses).unwrap_or_default())),
         };
         let shared = Arc::new(Shared {
@@ -253,6 +261,7 @@ impl Suite {
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
             smtp: Offer::default(),
+            guard: Guard::default(),
         }
     }
 

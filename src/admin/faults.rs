@@ -50,11 +50,19 @@ pub(super) async fn clear(State(admin): State<Admin>, ask: Ask) -> Result<Respon
     list(State(admin), ask).await
 }
 
-pub(super) async fn remove(State(admin): State<Admin>, Path(id): Path<String>) -> Result<Response, Error> {
-    if admin.way.rules.remove(&id) {
+pub(super) async fn remove(State(admin): State<Admin>, Path(id): Path<String>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&["scope"])?;
+    let scope = ask.scope()?;
+    let rules = &admin.way.rules;
+    let is_of_scope = rules
+        .list(scope.as_ref().map(|s| s.as_str()))
+        .iter()
+        .any(|rule| rule.id == id);
+    if is_of_scope && rules.remove(&id) {
         return Ok(super::answer(StatusCode::OK, &json!({"id": id, "removed": true})));
     }
-    let text = format!("there is no rule `{id}`; GET /_faults lists them");
+    let place = scope.map_or_else(String::new, |scope| format!(" bound to scope `{scope}`"));
+    let text = format!("there is no rule `{id}`{place}; GET /_faults lists them");
     Err(super::error(StatusCode::NOT_FOUND, text))
 }
 
