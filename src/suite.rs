@@ -10,14 +10,14 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{self, Admin, Stats};
-use crate::attempt::{About, Budget, Holds, Way};
+use crate::admin::{self, Admin, Objects, Stats};
+use crate::attempt::{About, Budget, Holds, Way, Wrong};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::server::tls::{Authority, TlsError};
 use crate::server::{Listener, Shared, TakenPort};
-use crate::store::{Scope, Store, TooManyScopes};
+use crate::store::{Beginning, Scope, Store, TooManyScopes};
 
 pub use crate::server::smtp::{Mechanism, Offer};
 pub use crate::server::{Kind, Limits, Listen};
@@ -31,6 +31,7 @@ const STOP: Duration = Duration::from_millis(800);
 pub struct Builder {
     listen: Vec<(Kind, Listen)>,
     faults: Vec<GivenFault>,
+    seed: Option<(String, Value)>,
     ca: Option<PathBuf>,
     limits: Limits,
     ledger: ledger::Limits,
@@ -100,6 +101,9 @@ pub enum StartError {
     /// Rules that were given are wrong; each problem with its place.
     #[error("the fault rules are wrong\n{}", .0.join("\n"))]
     Faults(Vec<String>),
+    /// The seed is wrong; each problem with its place.
+    #[error("the seed is wrong\n{}", .0.join("\n"))]
+    Seed(Vec<String>),
 }
 
 /// Says why a rule was not added.
@@ -118,6 +122,13 @@ impl Builder {
     pub fn fault(mut self, source: faults::Source, place: impl Into<String>, text: impl Into<String>) -> Self {
         let (place, text) = (place.into(), text.into());
         self.faults.push(GivenFault { source, place, text });
+        self
+    }
+
+    /// Lets every world begin with these objects, and again after each reset: `{"stripe": {"customers": {"cus_123": {}}}}`; under
+    /// `scopes` stands what single scopes have beside. `place` says where it was written.
+    pub fn seed(mut self, place: impl Into<String>, objects: Value) -> Self {
+        self.seed = Some((place.into(), objects));
         self
     }
 
@@ -167,7 +178,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Fails if an address is taken, the CA cannot be used, or a rule is wrong; then nothing is left running.
+    /// Fails if an address is taken, the CA cannot be used, or a rule or the seed is wrong; then nothing is left running.
     pub async fn start(mut self) -> Result<Suite, StartError> {
         if self.listen.is_empty() {
             let any = Listen {
@@ -183,6 +194,8 @@ impl Builder {
         let providers: Arc<[&'static About]> = mocks.about().into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
+        let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
+        let beginning = self.beginning(&objects)?;
         let authority = Authority::open(self.ca.as_deref())?;
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
@@ -191,7 +204,7 @@ impl Builder {
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
             way: Way {
-                store: Store::new(ledger),
+                store: Store::beginning_with(ledger, beginning),
                 rules,
                 holds: Holds::default(),
                 stop: CancellationToken::new(),
@@ -199,6 +212,7 @@ impl Builder {
                 hang_cap: self.hang_cap,
             },
             providers,
+            objects,
             catalog,
             strays: Strays::default(),
             ca: authority.pem().into(),
@@ -238,6 +252,15 @@ impl Builder {
             Err(StartError::Faults(problems))
         }
     }
+
+    /// Thinks out what worlds begin with.
+    fn beginning(&self, objects: &Objects) -> Result<Beginning, StartError> {
+        let Some((place, seed)) = &self.seed else {
+            return Ok(Beginning::default());
+        };
+        let lines = |wrong: Vec<Wrong>| wrong.iter().map(|wrong| format!("{place}: {wrong}")).collect();
+        admin::beginning(objects, seed).map_err(|wrong| StartError::Seed(lines(wrong)))
+    }
 }
 
 impl Suite {
@@ -246,6 +269,7 @@ impl Suite {
         Builder {
             listen: Vec::new(),
             faults: Vec::new(),
+            seed: None,
             ca: None,
             limits: Limits::default(),
             ledger: ledger::Limits::default(),

@@ -5,6 +5,7 @@ mod key;
 mod order;
 mod problem;
 mod read;
+mod seed;
 #[cfg(test)]
 mod tests;
 
