@@ -1,16 +1,16 @@
 //! The front door: a builder, a running suite, its addresses, and its stop. `serve`, `demo` and every test go through here.
 
-use std::collections::BTreeMap;
+mod addresses;
+
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{self, Admin, Objects, Stats};
+use crate::admin::{self, Admin, Guard, Objects, Stats};
 use crate::attempt::{About, Budget, Holds, Way, Wrong};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
@@ -18,6 +18,8 @@ use crate::mocks::Mocks;
 use crate::server::tls::{Authority, TlsError};
 use crate::server::{Listener, Shared, TakenPort};
 use crate::store::{Beginning, Scope, Store, TooManyScopes};
+
+pub use addresses::Addresses;
 
 pub use crate::server::smtp::{Mechanism, Offer};
 pub use crate::server::{Kind, Limits, Listen};
@@ -39,6 +41,7 @@ pub struct Builder {
     hang_cap: Duration,
     orders_require_key: bool,
     smtp: Offer,
+    guard: Guard,
 }
 
 #[derive(Clone, Debug)]
@@ -75,18 +78,6 @@ struct GivenFault {
 pub struct Suite {
     admin: Admin,
     addresses: Addresses,
-}
-
-/// Says where a suite listens. Serializes as `{"http": "127.0.0.1:8080", …}`; a listener that was repeated is a list.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(transparent)]
-pub struct Addresses(BTreeMap<&'static str, OneOrMore>);
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-enum OneOrMore {
-    One(std::net::SocketAddr),
-    More(Vec<std::net::SocketAddr>),
 }
 
 /// Says why a suite cannot start.
@@ -174,6 +165,12 @@ impl Builder {
         self
     }
 
+    /// Guards the admin API: with a token, if one is given, and with host names under which changes are taken besides local ones.
+    pub fn admin(mut self, token: Option<&str>, hosts: &[String]) -> Self {
+        self.guard = Guard::new(token, hosts);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -216,6 +213,7 @@ impl Builder {
             catalog,
             strays: Strays::default(),
             ca: authority.pem().into(),
+            guard: self.guard,
             addresses: Arc::new(OnceLock::from(serde_json::to_value(&addresses).unwrap_or_default())),
         };
         let shared = Arc::new(Shared {
@@ -277,6 +275,7 @@ impl Suite {
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
             smtp: Offer::default(),
+            guard: Guard::default(),
         }
     }
 
@@ -355,56 +354,6 @@ impl Suite {
 impl Drop for Suite {
     fn drop(&mut self) {
         self.admin.way.stop.cancel();
-    }
-}
-
-impl Addresses {
-    fn of(listeners: &[Listener]) -> Self {
-        let mut addresses: BTreeMap<&'static str, OneOrMore> = BTreeMap::new();
-        for listener in listeners {
-            let (name, addr) = (listener.kind.as_str(), listener.addr);
-            let more = match addresses.remove(name) {
-                None => OneOrMore::One(addr),
-                Some(OneOrMore::One(first)) => OneOrMore::More(vec![first, addr]),
-                Some(OneOrMore::More(mut all)) => {
-                    all.push(addr);
-                    OneOrMore::More(all)
-                }
-            };
-            addresses.insert(name, more);
-        }
-        Self(addresses)
-    }
-
-    fn first(&self, kind: Kind) -> Option<std::net::SocketAddr> {
-        match self.0.get(kind.as_str())? {
-            OneOrMore::One(addr) => Some(*addr),
-            OneOrMore::More(all) => all.first().copied(),
-        }
-    }
-
-    /// Returns the first HTTP address.
-    #[must_use]
-    pub fn http(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Http)
-    }
-
-    /// Returns the first HTTPS address.
-    #[must_use]
-    pub fn https(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Https)
-    }
-
-    /// Returns the first SMTP address.
-    #[must_use]
-    pub fn smtp(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Smtp)
-    }
-
-    /// Returns the first SMTPS address.
-    #[must_use]
-    pub fn smtps(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Smtps)
     }
 }
 

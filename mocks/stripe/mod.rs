@@ -80,7 +80,11 @@ impl Provider for Stripe {
 
     fn refuse(&self, request: &HttpRequest, call: &Call, refusal: &Refusal) -> Reply {
         let failure = refusal::injected(refusal);
-        answer::executed(answer::failure(&failure, call), request, call)
+        let reply = answer::executed(answer::failure(&failure, call), request, call);
+        match reply.status {
+            429 => reply.header("retry-after", "1"),
+            _ => reply,
+        }
     }
 
     /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::ask::Ask;
 use super::{Admin, Error};
 
-pub(super) async fn providers(State(admin): State<Admin>) -> Response {
-    super::answer(StatusCode::OK, &json!({"providers": admin.providers}))
+pub(super) async fn providers(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&[])?;
+    Ok(super::answer(StatusCode::OK, &json!({"providers": admin.providers})))
 }
 
 pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {

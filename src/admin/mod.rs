@@ -5,6 +5,7 @@ mod ask;
 mod clock;
 mod events;
 mod faults;
+mod guard;
 mod holds;
 mod hooks;
 mod mail;
@@ -29,10 +30,14 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use guard::Guard;
 pub use objects::Objects;
 pub use reset::begin_anew;
 pub use seed::beginning;
 pub use stats::{Stats, stats};
+
+/// How many bytes the body of an admin call may have.
+pub const LARGEST_BODY: u64 = 10 << 20;
 
 /// Is what the admin API looks at.
 #[derive(Clone, Debug)]
@@ -49,6 +54,8 @@ pub struct Admin {
     pub strays: Strays,
     /// The certificate of the suite's CA.
     pub ca: Arc<str>,
+    /// Who may call.
+    pub guard: Guard,
     /// Where the suite listens, by listener.
     pub addresses: Arc<OnceLock<Value>>,
 }
@@ -75,6 +82,7 @@ impl Admin {
             catalog: Arc::default(),
             strays: Strays::default(),
             ca: "".into(),
+            guard: Guard::default(),
             addresses: Arc::default(),
         }
     }
@@ -82,6 +90,7 @@ impl Admin {
 
 /// Makes the router of the admin API.
 pub fn router(admin: Admin) -> Router {
+    let guarded = axum::middleware::from_fn_with_state(admin.guard.clone(), guard::guard);
     Router::new()
         .route("/", get(about::index))
         .route("/_stats", get(stats::get))
@@ -114,7 +123,9 @@ pub fn router(admin: Admin) -> Router {
         .route("/_ca.pem", get(about::ca))
         .fallback(about::unknown)
         .method_not_allowed_fallback(about::wrong_method)
-        .layer(DefaultBodyLimit::max(10 << 20))
+        // The server has read the body whole, within its limit.
+        .layer(DefaultBodyLimit::disable())
+        .layer(guarded)
         .with_state(admin)
 }
 

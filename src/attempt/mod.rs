@@ -25,6 +25,7 @@ mod seed;
 mod tests;
 mod way;
 
+pub use asked::fired;
 pub use budget::{Budget, Share};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
@@ -32,4 +33,4 @@ pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
 pub use seed::{Put, Resource, Seed, Wrong};
-pub use way::{Way, Whole, carry_out, fired};
+pub use way::{Way, Whole, carry_out};

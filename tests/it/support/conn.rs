@@ -89,15 +89,6 @@ impl Conn {
         Self { stream: Box::pin(tls) }
     }
 
-    /// Shakes hands on a connection that has said STARTTLS.
-    pub(crate) async fn upgrade(self, ca: &str, name: &str) -> Self {
-        let tls = connector(ca)
-            .connect(ServerName::try_from(name.to_owned()).unwrap(), self.stream)
-            .await
-            .unwrap();
-        Self { stream: Box::pin(tls) }
-    }
-
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
         self.stream.flush().await.unwrap();
