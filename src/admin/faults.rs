@@ -13,8 +13,12 @@ use crate::faults::{Problem, Source, bind_scope, parse_value};
 pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
-    let rules = admin.way.rules.list(scope.as_ref().map(|s| s.as_str()));
-    Ok(super::answer(StatusCode::OK, &json!({"faults": rules})))
+    let name = scope.as_ref().map(|s| s.as_str());
+    let rules = admin.way.rules.list(name);
+    // Why a rule did not fire: what came near, and what came where no provider is.
+    let (unmatched, last) = (admin.strays.count(name), admin.strays.last(name));
+    let answer = json!({"faults": rules, "unmatched": unmatched, "unmatched_last": last});
+    Ok(super::answer(StatusCode::OK, &answer))
 }
 
 /// Adds one rule, or a list of them: all or none.

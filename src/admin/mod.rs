@@ -9,7 +9,9 @@ mod guard;
 mod holds;
 mod hooks;
 mod mail;
+mod objects;
 mod reset;
+mod seed;
 mod stats;
 
 use std::sync::{Arc, OnceLock};
@@ -17,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
@@ -29,7 +31,9 @@ use crate::ledger::Strays;
 use crate::store::Scope;
 
 pub use guard::Guard;
+pub use objects::Objects;
 pub use reset::begin_anew;
+pub use seed::beginning;
 pub use stats::{Stats, stats};
 
 /// How many bytes the body of an admin call may have.
@@ -42,6 +46,8 @@ pub struct Admin {
     pub way: Way,
     /// The providers.
     pub providers: Arc<[&'static About]>,
+    /// What can be put under a chosen id.
+    pub objects: Objects,
     /// What rules may name.
     pub catalog: Arc<Catalog>,
     /// Requests that nobody knows.
@@ -72,6 +78,7 @@ impl Admin {
                 hang_cap: std::time::Duration::from_secs(1),
             },
             providers: Arc::new([]),
+            objects: Objects::default(),
             catalog: Arc::default(),
             strays: Strays::default(),
             ca: "".into(),
@@ -104,6 +111,8 @@ pub fn router(admin: Admin) -> Router {
         .route("/_mail", get(mail::list))
         .route("/_mail/{id}", get(mail::show))
         .route("/_mail/{id}/raw", get(mail::raw))
+        .route("/_objects", get(objects::list))
+        .route("/_objects/{provider}/{resource}/{id}", put(objects::put))
         .route("/_reset", post(reset::reset))
         .route("/_scopes", get(about::scopes))
         .route("/_clock", get(clock::get).post(clock::advance))

@@ -20,6 +20,7 @@ pub mod mail_header;
 mod pause;
 mod provider;
 mod request;
+mod seed;
 #[cfg(test)]
 mod tests;
 mod way;
@@ -31,4 +32,5 @@ pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
+pub use seed::{Put, Resource, Seed, Wrong};
 pub use way::{Way, Whole, carry_out};

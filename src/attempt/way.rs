@@ -145,7 +145,7 @@ impl<P: Provider> Attempt<P> {
         match loss {
             Loss::End(how) => self.line.lose(how, self.ticket),
             Loss::Gateway(answer) => {
-                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
                 self.answer(reply, None, Fate::Answered);
             }
         }
@@ -159,10 +159,7 @@ impl<P: Provider> Attempt<P> {
             identified,
             ..
         } = &self.asked;
-        let refusal = Refusal {
-            status: answer.status,
-            code: answer.code.clone(),
-        };
+        let refusal = refusal(answer);
         let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
         if identified.key.is_some() && provider.keeps(reply.status) {
             self.injected = Some(reply);
@@ -246,7 +243,7 @@ impl<P: Provider> Attempt<P> {
         let pause = match verdict.map(|v| v.action) {
             Some(Action::Drop(how)) => return self.drop_answer(reply, how),
             Some(Action::Error(answer)) => {
-                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
                 return self.send(reply, None, Fate::Withheld);
             }
             Some(Action::Hold) => Pause::Hold,
@@ -373,6 +370,14 @@ impl Settled {
             outcome,
             from_accepted: false,
         }
+    }
+}
+
+/// Says what a rule asks the provider, or the gateway before it, to speak of.
+fn refusal(answer: &Answer) -> Refusal {
+    Refusal {
+        status: answer.status,
+        code: answer.code.clone(),
     }
 }
 

@@ -5,6 +5,7 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::client::Remote;
+use super::stats::strays;
 use super::table::{aligned, words};
 use super::target::Target;
 use super::{Answer, Console, Failure};
@@ -110,6 +111,9 @@ fn show(remote: &Remote, body: &[u8], answer: &Value, console: &mut Console<'_>)
         _ => return Err(remote.strange("no `faults` in it".to_owned())),
     };
     console.out.write_all(render(&rules).as_bytes())?;
+    for line in strays(answer) {
+        writeln!(console.out, "{line}")?;
+    }
     Ok(Answer::Yes)
 }
 

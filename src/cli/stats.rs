@@ -117,6 +117,21 @@ fn effects(providers: &[(&String, &Value)]) -> String {
     aligned(&rows, &[0, 1, 2, 4])
 }
 
+/// How many of the last requests that no provider knows are shown.
+const STRAYS: usize = 5;
+
+/// Says how many requests no provider knows, and shows the last of them: a wrong base URL is seen at once.
+pub(super) fn strays(answer: &Value) -> Vec<String> {
+    let unmatched @ 1.. = count(answer, "unmatched") else {
+        return Vec::new();
+    };
+    let last: Vec<&Value> = answer["unmatched_last"].as_array().into_iter().flatten().collect();
+    let shown = last.iter().rev().take(STRAYS).rev();
+    let head = format!("unmatched   {unmatched} (no provider has that path)");
+    let lines = shown.map(|line| format!("            {}", words(line)));
+    [head].into_iter().chain(lines).collect()
+}
+
 fn closing(stats: &Value) -> String {
     let faults = &stats["faults"];
     let mut lines = vec![format!(
@@ -124,9 +139,7 @@ fn closing(stats: &Value) -> String {
         count(faults, "armed"),
         count(faults, "fired")
     )];
-    if let unmatched @ 1.. = count(stats, "unmatched") {
-        lines.push(format!("unmatched   {unmatched} (no provider has that path)"));
-    }
+    lines.extend(strays(stats));
     let trimmed = &stats["journal_trimmed"];
     let (entries, bodies) = (count(trimmed, "entries"), count(trimmed, "bodies"));
     if entries + bodies > 0 {

@@ -50,6 +50,9 @@ impl Config {
             };
             builder = builder.fault(source, given.source.to_string(), &given.text);
         }
+        if let Some(seed) = &self.seed {
+            builder = builder.seed(seed.path.display().to_string(), seed.objects.clone());
+        }
         match &self.ca {
             Some(dir) => builder.ca(dir),
             None => builder,

@@ -2,6 +2,7 @@
 
 mod admin;
 mod binary;
+mod bodies;
 mod cuts;
 mod demo;
 mod endings;
@@ -10,6 +11,7 @@ mod holds;
 mod input;
 mod layering;
 mod leaving;
+mod objects;
 mod reservations;
 mod reset;
 mod scopes;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod faults;
+mod objects;
 mod serve;
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -99,6 +100,15 @@ impl Served {
         run(ackdrop(arguments).env("ACKDROP_URL", self.url("http")))
     }
 
+    /// Sends raw bytes, and returns what came back.
+    fn call(&self, request: &str) -> String {
+        let mut stream = std::net::TcpStream::connect(self.addr("http")).unwrap();
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        drop(stream.read_to_string(&mut answer));
+        answer
+    }
+
     /// Creates an order by raw bytes and returns what came back.
     fn order(&self, reference: &str) -> String {
         let body = format!("{{\"reference\": \"{reference}\"}}");
@@ -106,11 +116,7 @@ impl Served {
             "POST /orders HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        let mut stream = std::net::TcpStream::connect(self.addr("http")).unwrap();
-        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        drop(stream.read_to_string(&mut answer));
-        answer
+        self.call(&request)
     }
 
     /// Asks it to end, and returns its exit code, how long it took, and what was left of its log.
