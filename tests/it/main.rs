@@ -2,6 +2,7 @@
 
 mod demo;
 mod endings;
+mod expect;
 mod holds;
 mod layering;
 mod leaving;
