@@ -350,8 +350,11 @@ fn message(wait: &Wait<'_>, look: &Look, ended: Ended, judged: &[Judged], waited
         }
         Ended::Timeout if failed > 0 => format!("{failed} of {all} expectations failed, after {waited}"),
         Ended::Timeout if look.unfinished() > 0 => {
-            let open = look.unfinished();
-            format!("everything holds, but {open} attempts are still going on after {waited}, and may yet change it")
+            let open = match look.unfinished() {
+                1 => "an attempt is".to_owned(),
+                open => format!("{open} attempts are"),
+            };
+            format!("everything holds, but {open} still going on after {waited}, and may yet change it")
         }
         Ended::Timeout => {
             let settle = shown(wait.settle);

@@ -54,7 +54,7 @@ async fn exit_code_output_and_report_agree() {
             assert_eq!(no.status.code(), Some(1), "{no:?}");
             let said = text(&no.stdout);
             assert!(
-                said.contains("FAILS  stripe.charge == 1  counted 2\nholds  smtp.message <= 1  counted 0\n"),
+                said.contains("FAILS  stripe.charge == 1  counted 2\nholds  smtp.message <= 1   counted 0\n"),
                 "{said}"
             );
             assert!(

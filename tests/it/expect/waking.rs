@@ -99,7 +99,7 @@ async fn what_is_held_or_half_sent_keeps_it_waiting_and_a_hang_does_not() {
                     verdict["message"]
                         .as_str()
                         .unwrap()
-                        .contains("1 attempts are still going on"),
+                        .contains("an attempt is still going on"),
                     "{verdict}"
                 );
                 let open =
