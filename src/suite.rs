@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admin::{self, Admin, Guard, Objects, Stats};
 use crate::attempt::{About, Budget, Holds, Way, Wrong};
+use crate::expect::{self, Options, Verdict};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
@@ -307,6 +308,25 @@ impl Suite {
         let views = self.admin.way.rules.install(specs, faults::Source::Api);
         let views = views.map_err(|problems| FaultError(lines(&problems).join("; ")))?;
         Ok(views.into_iter().map(|view| view.id.into()).collect())
+    }
+
+    /// Waits until what is expected holds and nothing is in flight any more, watches for late effects, and says what came of it.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let suite = ackdrop::Suite::builder().start().await?;
+    /// let verdict = suite.expect(&["stripe.charge <= 1", "duplicates == 0"], &Default::default()).await?;
+    /// assert!(verdict.holds, "{verdict}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if an expectation cannot be read, a limit is exceeded, or the suite stops.
+    pub async fn expect(&self, texts: &[impl AsRef<str>], options: &Options) -> Result<Verdict, expect::Error> {
+        expect::expect(&admin::sources(&self.admin), texts, options).await
     }
 
     /// Begins anew, one scope or all.

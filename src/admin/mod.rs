@@ -4,6 +4,7 @@ mod about;
 mod ask;
 mod clock;
 mod events;
+mod expect;
 mod faults;
 mod guard;
 mod holds;
@@ -30,6 +31,7 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use expect::sources;
 pub use guard::Guard;
 pub use objects::Objects;
 pub use reset::begin_anew;
@@ -96,6 +98,7 @@ pub fn router(admin: Admin) -> Router {
         .route("/_stats", get(stats::get))
         .route("/_events", get(events::list))
         .route("/_events/stream", get(events::stream))
+        .route("/_expect", post(expect::expect))
         .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))

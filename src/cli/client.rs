@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 const LARGEST_ANSWER: usize = 1 << 30;
 
 /// Holds where to call and what to send along.
@@ -57,6 +57,17 @@ impl Remote {
 
     /// Calls, and returns the answer whatever it is.
     pub(super) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Failure> {
+        self.ask_within(CALL_TIMEOUT, method, path, body).await
+    }
+
+    /// Calls, gives the answer so much time, and returns it whatever it is.
+    pub(super) async fn ask_within(
+        &self,
+        longest: Duration,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, Failure> {
         let call = async {
             let (status, incoming) = self.send(method, path, body).await?;
             let whole = Limited::new(incoming, LARGEST_ANSWER).collect().await;
@@ -66,9 +77,9 @@ impl Remote {
                 body: body.to_bytes(),
             })
         };
-        tokio::time::timeout(CALL_TIMEOUT, call)
+        tokio::time::timeout(longest, call)
             .await
-            .unwrap_or_else(|_| Err(self.unreachable(format!("no answer within {} s", CALL_TIMEOUT.as_secs()))))
+            .unwrap_or_else(|_| Err(self.unreachable(format!("no answer within {} s", longest.as_secs()))))
     }
 
     /// Calls, and returns the answer's body as it comes if the suite said yes.

@@ -98,7 +98,7 @@ pub struct Correlation {
 }
 
 /// Sums up one provider, as `/_stats` shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Whether the provider enforces its key.
     pub class: Class,

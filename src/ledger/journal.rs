@@ -147,13 +147,14 @@ impl Ledger {
         self.0.changed.send_replace(revision);
     }
 
-    /// Changes an entry, unless it was trimmed.
+    /// Changes an entry, unless it was trimmed; whoever waits for a change is woken in any case, for the counts never forget an attempt.
     pub fn update(&self, id: u64, change: impl FnOnce(&mut Entry)) {
         let (revision, closed) = {
             let mut journal = self.lock();
             let revision = journal.revision + 1;
             let Some(entry) = journal.entries.get_mut(&id) else {
-                return;
+                drop(journal);
+                return self.0.changed.send_modify(|_| {});
             };
             let was_closed = entry.closed();
             change(entry);
@@ -199,6 +200,11 @@ impl Ledger {
             .take(limit)
             .cloned()
             .collect()
+    }
+
+    /// Shows every entry to a closure, in the order of arrival, under the journal's lock.
+    pub fn each(&self, look: impl FnMut(&Entry)) {
+        self.lock().entries.values().for_each(look);
     }
 
     /// Returns the entry of an attempt.

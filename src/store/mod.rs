@@ -40,7 +40,7 @@ pub struct Stale;
 pub struct TooManyScopes;
 
 /// Shows one world, or the sum of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// How often it was reset, and one.
     pub generation: u64,

@@ -6,6 +6,7 @@ mod bodies;
 mod cuts;
 mod demo;
 mod endings;
+mod expect;
 mod faults;
 mod holds;
 mod input;
