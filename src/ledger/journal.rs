@@ -189,17 +189,19 @@ impl Ledger {
         self.0.changed.send_replace(revision);
     }
 
-    /// Returns the entries that `wanted` accepts and that changed after `since`, in the order of their last change, at most `limit`.
-    pub fn changed_since(&self, since: u64, limit: usize, wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+    /// Returns the entries that `wanted` accepts and that changed after `since`, in the order of their last change, at most `limit`; and
+    /// the revision up to which it has looked, from which the next look goes on.
+    pub fn changed_since(&self, since: u64, limit: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, u64) {
         let journal = self.lock();
-        journal
-            .by_revision
-            .range(since.saturating_add(1)..)
-            .filter_map(|(_, id)| journal.entries.get(id))
-            .filter(|entry| wanted(entry))
-            .take(limit)
-            .cloned()
-            .collect()
+        let changed = journal.by_revision.range(since.saturating_add(1)..);
+        let changed = changed.filter_map(|(_, id)| journal.entries.get(id));
+        let entries: Vec<Entry> = changed.filter(|entry| wanted(entry)).take(limit).cloned().collect();
+        let looked = if entries.len() == limit {
+            entries.last().map_or(since, |last| last.revision)
+        } else {
+            journal.revision.max(since)
+        };
+        (entries, looked)
     }
 
     /// Shows every entry to a closure, in the order of arrival, under the journal's lock.

@@ -36,7 +36,7 @@ pub struct Stale;
 
 /// Says that there are too many worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are {MAX_SCOPES} scopes already, and no more are made")]
+#[error("there are {MAX_SCOPES} scopes already, and no more are made; POST /_reset leaves room for others")]
 pub struct TooManyScopes;
 
 /// Shows one world, or the sum of all.
@@ -119,7 +119,7 @@ impl Store {
         let world = self.0.worlds.get(scope).map(|w| Arc::clone(&w));
         let world = world.unwrap_or_else(|| self.0.begin(scope));
         let mut state = world.lock();
-        let now = self.0.now() + state.clock;
+        let now = self.0.now().saturating_add(state.clock);
         look(&mut Tx::new(&mut state, now))
     }
 
@@ -223,16 +223,26 @@ impl Store {
     #[must_use]
     pub fn now(&self, scope: Option<&Scope>) -> OffsetDateTime {
         let world = scope.and_then(|s| self.0.worlds.get(s).map(|w| w.lock().clock));
-        self.0.now() + world.unwrap_or(Duration::ZERO)
+        self.0.now().saturating_add(world.unwrap_or(Duration::ZERO))
     }
 
     fn since(&self) -> OffsetDateTime {
         *lock(&self.0.since)
     }
 
+    /// Forgets worlds that a reset left empty and that nobody is in: they are as good as unknown ones.
+    fn forget_blank(&self) {
+        self.0
+            .worlds
+            .retain(|_, world| Arc::strong_count(world) > 1 || !world.is_blank());
+    }
+
     fn world(&self, scope: &Scope) -> Result<Arc<World>, TooManyScopes> {
         if let Some(world) = self.0.worlds.get(scope) {
             return Ok(Arc::clone(&world));
+        }
+        if self.0.worlds.len() >= MAX_SCOPES {
+            self.forget_blank();
         }
         if self.0.worlds.len() >= MAX_SCOPES {
             return Err(TooManyScopes);
@@ -254,4 +264,46 @@ impl Shared {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Limits;
+
+    fn store() -> Store {
+        Store::new(Ledger::new(Limits::default()))
+    }
+
+    fn scope(name: impl std::fmt::Display) -> Scope {
+        Scope::parse(&name.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_reset_leaves_room_for_other_scopes_and_nothing_else_does() {
+        let (store, hour) = (store(), Duration::HOUR);
+        for n in 0..MAX_SCOPES {
+            store.advance(Some(&scope(n)), hour).unwrap();
+        }
+        assert_eq!(store.advance(Some(&scope("other")), hour), Err(TooManyScopes));
+        store.reset(None, || {});
+        let far = store.now(None) + hour / 2;
+        store.advance(Some(&scope(17)), hour).unwrap();
+        store.advance(Some(&scope("other")), hour).unwrap();
+        assert!(store.now(Some(&scope(17))) > far && store.now(Some(&scope("other"))) > far);
+        assert_eq!(store.scopes().len(), 2);
+    }
+
+    #[test]
+    fn a_clock_stops_at_the_end_of_time() {
+        let (store, scope) = (store(), scope("alice"));
+        for _ in 0..10_000 {
+            store.advance(Some(&scope), Duration::days(365)).unwrap();
+            store.advance(None, Duration::days(365)).unwrap();
+        }
+        let end = store.now(Some(&scope));
+        assert_eq!((end.year(), store.now(None).year()), (9999, 9999));
+        assert_eq!(store.arrange(&scope, |tx| tx.now()).unwrap(), end);
+        assert_eq!(store.read(&scope, |tx| tx.now()), end);
+    }
 }

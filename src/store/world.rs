@@ -115,12 +115,18 @@ impl World {
     /// Changes the world outside any attempt.
     pub(crate) fn arrange<R>(&self, now: OffsetDateTime, work: impl FnOnce(&mut Tx<'_>) -> R) -> R {
         let mut state = self.lock();
-        let now = now + state.clock;
+        let now = now.saturating_add(state.clock);
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);
         state.apply(commit);
         result
+    }
+
+    /// Says whether nothing has happened here since the last reset.
+    pub(crate) fn is_blank(&self) -> bool {
+        let state = self.lock();
+        state.book.summaries().is_empty() && state.tables.is_empty() && state.clock.is_zero()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -311,7 +317,7 @@ impl Ticket {
         if state.generation != self.generation {
             return Err(Stale);
         }
-        let now = self.shared.now() + state.clock;
+        let now = self.shared.now().saturating_add(state.clock);
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);

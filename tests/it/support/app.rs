@@ -143,7 +143,7 @@ impl App {
 
     /// Returns all entries of the journal.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.suite.ledger().changed_since(0, usize::MAX, |_| true)
+        self.suite.ledger().changed_since(0, usize::MAX, |_| true).0
     }
 
     /// Checks what must hold after every test: both sums, per operation, provider and scope, and counts that are the fold of the journal.
