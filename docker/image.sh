@@ -70,34 +70,49 @@ fi
 
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$root/Cargo.toml" | head -n 1)
 revision=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
-context=$(mktemp -d)
-trap 'rm -rf "$context"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 
+# What the last stage of the Dockerfile says of the image: each instruction on one line, those aside that only a builder can follow.
+described=()
+while read -r instruction; do
+    instruction=${instruction//'${VERSION}'/$version}
+    described+=(--change "${instruction//'${REVISION}'/$revision}")
+done < <(sed -n '/^FROM scratch$/,$p' "$root/docker/Dockerfile" | sed -e ':more' -e '/\\$/ { N; s/ *\\\n */ /; b more' -e '}' | grep -E '^[A-Z]' | grep -Ev '^(FROM|ARG|COPY) ')
+mapfile -t owner < <(sed -n 's/^USER \([0-9]*\):\([0-9]*\)$/--owner=\1\n--group=\2/p' "$root/docker/Dockerfile")
+
+# Docker before 23 writes this machine's processor into what it imports, whatever --platform says.
+relabel() {
+    local image=$1 arch=$2 saved=$scratch/$2/saved
+    mkdir "$saved"
+    docker save "$image" | tar --extract --directory "$saved"
+    sed -i "s/\"architecture\":\"[a-z0-9]*\"/\"architecture\":\"$arch\"/" "$saved"/*.json
+    tar --create --directory "$saved" . | docker load --quiet >/dev/null
+}
+
+# Not by `docker build`: the classic builder refuses to build FROM scratch for another processor.
 pack() {
-    local arch=$1 target image=$tag-$1
+    local arch=$1 image=$tag-$1 target laid_out=$scratch/$1/out files=$scratch/$1/files.tar
     target=$(target_of "$arch") || fail "no Rust target for $arch is installed; rustup target add ${cpus[$arch]}-unknown-linux-gnu"
     name_linker "$target"
-    "$root/docker/binary.sh" "$target" "$context/$arch/out"
-    # The last stage of the Dockerfile, from the folder in place of its first stage.
-    sed -n '/^FROM scratch$/,$ { s/ --from=build / /; p }' "$root/docker/Dockerfile" |
-        docker build --quiet --platform "linux/$arch" --build-arg "VERSION=$version" --build-arg "REVISION=$revision" \
-            --tag "$image" --file - "$context/$arch" >/dev/null
+    "$root/docker/binary.sh" "$target" "$laid_out"
+    tar --create --file "$files" --owner=0 --group=0 --directory "$laid_out" ackdrop
+    tar --append --file "$files" "${owner[@]}" --directory "$laid_out/owned" ca
+    docker import --platform "linux/$arch" "${described[@]}" "$files" "$image" >/dev/null
+    [ "$(docker image inspect --format '{{.Architecture}}' "$image")" = "$arch" ] || relabel "$image" "$arch"
     echo "$image $(docker image inspect --format '{{.Size}}' "$image") bytes ($target)"
-    if [ "${cpus[$arch]}" = "${host%%-*}" ]; then
-        docker tag "$image" "$tag"
-        echo "$tag is $image"
-    fi
-    [ -z "$out" ] || {
-        cp "$context/$arch/out/ackdrop" "$out/ackdrop-linux-$arch"
+    [ "${cpus[$arch]}" != "${host%%-*}" ] || docker tag "$image" "$tag"
+    if [ -n "$out" ]; then
+        cp "$laid_out/ackdrop" "$out/ackdrop-linux-$arch"
         docker save --output "$out/ackdrop-linux-$arch.tar" "$image"
-    }
+    fi
 }
 
 for arch in "${asked[@]}"; do
     pack "$arch"
 done
-[ -z "$out" ] || {
+if [ -n "$out" ]; then
     cd "$out"
     sha256sum ackdrop-linux-* >SHA256SUMS
     cat SHA256SUMS
-}
+fi

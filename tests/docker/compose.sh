@@ -12,7 +12,7 @@ compose() {
         "${compose[@]}" --project-name "$name" --file "$root/docker/compose.yaml" "$@" 2>>"$work/compose.log"
 }
 
-begun=$(date +%s)
+begun=$(date +%s.%N)
 if compose up --detach --no-build; then
     composed=$(compose ps --quiet ackdrop)
     is "the compose file starts, and ackdrop is healthy with a token set" healthy "$(health "$composed")"

@@ -17,8 +17,9 @@ start_docker() {
     docker_run=$(mktemp -d /tmp/ackdrop-docker.XXXXXX)
     docker_data=$(mktemp -d "$cache/docker-data.XXXXXX")
     export DOCKER_HOST=unix://$docker_run/docker.sock
+    : >"$docker_run/log"
     dockerd --host "$DOCKER_HOST" --data-root "$docker_data" --exec-root "$docker_run/exec" --pidfile "$docker_run/pid" \
-        --storage-driver vfs --iptables=false --ip6tables=false --ip-masq=false --ip-forward=false >"$docker_run/log" 2>&1 &
+        --storage-driver vfs --iptables=false --ip6tables=false --ip-masq=false --ip-forward=false >>"$docker_run/log" 2>&1 &
     docker_process=$!
     # grep leaves at the line it wants, tail with the daemon or after half a minute.
     if ! grep -q 'API listen on' < <(exec timeout 30 tail -n +1 -f --pid $docker_process "$docker_run/log"); then
