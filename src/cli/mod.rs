@@ -91,7 +91,7 @@ pub enum Ask {
     Faults(faults::Faults),
     /// List and release attempts that a hold stopped
     Holds(holds::Holds),
-    /// Put objects under chosen ids, such as a customer `cus_123`
+    /// Put objects under ids of your choice; list what can be put
     Objects(objects::Objects),
     /// Clear state, counts and API rules, of everything or of one scope
     Reset(reset::Reset),

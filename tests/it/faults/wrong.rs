@@ -122,7 +122,7 @@ async fn field_value_and_what_is_allowed_are_named() {
                 let error = refused(app, &rule).await;
                 assert_eq!(error["problems"][0]["field"], field, "{rule}: {error}");
             }
-            assert_eq!(app.admin(Call::get("/_faults")).await, json!({"faults": []}));
+            assert_eq!(app.admin(Call::get("/_faults")).await["faults"], json!([]));
         },
     )
     .await;
@@ -146,7 +146,7 @@ async fn a_list_is_all_or_nothing_and_every_problem_is_told() {
                 assert!(told.contains(&(json!(rule), json!(field))), "{rule} {field}: {told:?}");
             }
             assert_eq!(told.len(), expected.len(), "{told:?}");
-            assert_eq!(app.admin(Call::get("/_faults")).await, json!({"faults": []}));
+            assert_eq!(app.admin(Call::get("/_faults")).await["faults"], json!([]));
         },
     )
     .await;
