@@ -1,4 +1,4 @@
-"""Puts every Stripe SDK through every fault of cases.json, and holds what came of it against expected.tsv and ../README.md.
+"""Puts every Stripe SDK through every fault of cases.json, and holds what came of it against expected.tsv and README.md.
 
     drive.py CLIENT COMMAND [CLIENT COMMAND …]
 
@@ -15,13 +15,11 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import section
+import table
+from suite import ask, head_and_whole, running
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-import section  # noqa: E402
-import table  # noqa: E402
-from suite import ask, head_and_whole, running  # noqa: E402
-
 CASES = json.loads((HERE / "cases.json").read_text())
 FAULTS = {fault["case"]: fault for fault in CASES["faults"]}
 MOST_WAYS = max(len(client["ways"]) for client in CASES["clients"].values())
@@ -51,7 +49,7 @@ def main(arguments):
     elif measured.keys() != expected.keys():
         failed += report("stripe: expected.tsv has the cases of cases.json", ["it has others"])
     text = table.markdown(CASES["clients"], FAULTS, measured)
-    failed += not section.keep("stripe", text)
+    failed += report("stripe: README.md keeps the tables as measured", section.problems(text))
     print(text)
     return 1 if failed else 0
 

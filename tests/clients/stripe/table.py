@@ -19,8 +19,8 @@ def values(stats, saw):
 def words(measured):
     if measured is None:
         return "nothing"
-    outcomes = ", ".join(f"{measured[outcome]} {outcome}" for outcome in OUTCOMES if measured[outcome])
-    return f"{measured['attempts']} attempts ({outcomes}), {measured['charges']} charges, saw {measured['saw']}"
+    outcomes = ", ".join(f"{outcome} {measured[outcome]}" for outcome in OUTCOMES if measured[outcome])
+    return f"attempts {measured['attempts']} ({outcomes}), charges {measured['charges']}, saw {measured['saw']}"
 
 
 def read():
@@ -47,7 +47,8 @@ def markdown(clients, faults, measured):
         for case, fault in faults.items():
             cells = [cell(measured[client, way, case], "rule" in fault) for way in ways]
             lines.append([fault["says"], *cells])
-        text += f"\n### {client} {version(about)}\n\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        text += f"\n### {about.get('says', client)}, {version(about)}\n\n"
+        text += "".join(f"| {' | '.join(line)} |\n" for line in lines)
     return text + "\n"
 
 

@@ -1,5 +1,8 @@
 //! Charges once a case with async-stripe, as the plan (a JSON file, the first argument) says, and prints what the program saw.
-#![expect(clippy::print_stdout, reason = "it is a program of the tests, and what it prints is its result")]
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program of the tests, and what it prints is its result"
+)]
 
 use std::time::Duration;
 
@@ -40,7 +43,10 @@ async fn charge(entry: &Entry) -> Value {
     if entry.kept {
         ListCharge::new().limit(1).send(&client).await.expect("a list");
     }
-    let create = CreateCharge::new().amount(1099).currency(Currency::USD).source("tok_visa");
+    let create = CreateCharge::new()
+        .amount(1099)
+        .currency(Currency::USD)
+        .source("tok_visa");
     match create.send(&client).await {
         Ok(made) => json!({"case": entry.case, "saw": "success", "id": made.id}),
         Err(error) => json!({"case": entry.case, "saw": class(&error), "detail": error.to_string()}),
