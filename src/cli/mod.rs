@@ -11,6 +11,7 @@ mod events;
 mod faults;
 mod flags;
 mod holds;
+mod objects;
 mod ready;
 mod reset;
 pub mod serve;
@@ -90,6 +91,8 @@ pub enum Ask {
     Faults(faults::Faults),
     /// List and release attempts that a hold stopped
     Holds(holds::Holds),
+    /// Put objects under ids of your choice; list what can be put
+    Objects(objects::Objects),
     /// Clear state, counts and API rules, of everything or of one scope
     Reset(reset::Reset),
     /// Say whether the suite takes requests: exit code 0 or 1
@@ -119,6 +122,7 @@ impl Ask {
             Self::Events(command) => command.run(console).await,
             Self::Faults(command) => command.run(console).await,
             Self::Holds(command) => command.run(console).await,
+            Self::Objects(command) => command.run(console).await,
             Self::Reset(command) => command.run(console).await,
             Self::Ready(command) => command.run(console).await,
             Self::Ca(command) => command.run(console).await,
@@ -169,7 +173,7 @@ mod tests {
             );
         }
         for command in [
-            "serve", "demo", "stats", "assert", "events", "faults", "holds", "reset", "ready", "ca",
+            "serve", "demo", "stats", "assert", "events", "faults", "holds", "objects", "reset", "ready", "ca",
         ] {
             assert!(help.contains(&format!("\n  {command} ")), "{command}");
         }

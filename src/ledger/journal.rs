@@ -1,6 +1,6 @@
 //! The bounded journal, and the one place to wait for a change in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,8 +48,26 @@ struct Journal {
     entries: BTreeMap<u64, Entry>,
     /// Each entry once, by its last change: a reader that was away finds all it missed.
     by_revision: BTreeMap<u64, u64>,
+    /// The entries of each world: a reset of ten thousand worlds must not search the journal for each of them.
+    by_scope: HashMap<Arc<str>, BTreeSet<u64>>,
     revision: u64,
     trimmed: u64,
+}
+
+impl Journal {
+    /// Lets the oldest entry go.
+    fn trim(&mut self) -> Option<Entry> {
+        let (id, old) = self.entries.pop_first()?;
+        self.by_revision.remove(&old.revision);
+        if let Some(ids) = self.by_scope.get_mut(&old.scope) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_scope.remove(&old.scope);
+            }
+        }
+        self.trimmed += 1;
+        Some(old)
+    }
 }
 
 impl Ledger {
@@ -114,13 +132,14 @@ impl Ledger {
             journal.revision += 1;
             entry.revision = journal.revision;
             journal.by_revision.insert(entry.revision, entry.id);
+            journal
+                .by_scope
+                .entry(Arc::clone(&entry.scope))
+                .or_default()
+                .insert(entry.id);
             journal.entries.insert(entry.id, entry);
             if journal.entries.len() > self.0.limit {
-                dropped = journal.entries.pop_first();
-                if let Some((_, old)) = &dropped {
-                    journal.by_revision.remove(&old.revision);
-                    journal.trimmed += 1;
-                }
+                dropped = journal.trim();
             }
             journal.revision
         };
@@ -157,13 +176,7 @@ impl Ledger {
         let mut gone = Vec::new();
         let revision = {
             let mut journal = self.lock();
-            let ids: Vec<u64> = journal
-                .entries
-                .values()
-                .filter(|e| &*e.scope == scope)
-                .map(|e| e.id)
-                .collect();
-            for id in ids {
+            for id in journal.by_scope.remove(scope).unwrap_or_default() {
                 if let Some(entry) = journal.entries.remove(&id) {
                     journal.by_revision.remove(&entry.revision);
                     gone.push(entry);

@@ -3,6 +3,7 @@
 //! Invariants: an object, its key's record and its count change under one lock or not at all; every change carries the generation of its
 //! world and does nothing after a reset; no lock is held across an await. Lock order: world, then rules, then journal.
 
+mod beginning;
 mod scope;
 mod table;
 mod tx;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Arrival, Ledger, Summary};
 
+pub use beginning::Beginning;
 pub use scope::{InvalidScope, Scope};
 pub use table::Object;
 pub use tx::Tx;
@@ -54,6 +56,7 @@ pub struct Store(Arc<Shared>);
 
 struct Shared {
     ledger: Ledger,
+    beginning: Beginning,
     worlds: DashMap<Scope, Arc<World>>,
     generation: AtomicU64,
     since: Mutex<OffsetDateTime>,
@@ -74,11 +77,18 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Makes a store without a world; a world is made by its first attempt.
+    /// Makes a store without a world; a world is made by its first attempt, and is empty.
     #[must_use]
     pub fn new(ledger: Ledger) -> Self {
+        Self::beginning_with(ledger, Beginning::default())
+    }
+
+    /// Makes a store whose worlds begin with this, each time they begin.
+    #[must_use]
+    pub fn beginning_with(ledger: Ledger, beginning: Beginning) -> Self {
         Self(Arc::new(Shared {
             ledger,
+            beginning,
             worlds: DashMap::new(),
             generation: AtomicU64::new(1),
             since: Mutex::new(OffsetDateTime::now_utc()),
@@ -104,10 +114,10 @@ impl Store {
         Ok(Ticket::begin(Arc::clone(&self.0), world, arrival))
     }
 
-    /// Reads a world by a closure; an unknown world is empty and is not made. What the closure changes is thrown away.
+    /// Reads a world by a closure; an unknown world is as it would begin, and is not made. What the closure changes is thrown away.
     pub fn read<R>(&self, scope: &Scope, look: impl FnOnce(&mut Tx<'_>) -> R) -> R {
         let world = self.0.worlds.get(scope).map(|w| Arc::clone(&w));
-        let world = world.unwrap_or_else(|| Arc::new(World::new(scope.clone())));
+        let world = world.unwrap_or_else(|| self.0.begin(scope));
         let mut state = world.lock();
         let now = self.0.now() + state.clock;
         look(&mut Tx::new(&mut state, now))
@@ -176,16 +186,17 @@ impl Store {
                 self.0.worlds.iter().map(|w| Arc::clone(&w)).collect()
             }
         };
-        World::reset(&worlds, &self.0.ledger, with_it);
+        World::reset(&worlds, &self.0.beginning, &self.0.ledger, with_it);
         if scope.is_none() {
             std::mem::take(&mut *lock(&self.0.over)).cancel();
         }
     }
 
-    /// Returns the token that the next reset of all worlds cancels, for what belongs to none of them.
+    /// Returns the token that the next reset of a scope cancels, for what waits without an attempt; an unknown world is not made.
     #[must_use]
-    pub fn over(&self) -> CancellationToken {
-        lock(&self.0.over).clone()
+    pub fn over(&self, scope: &Scope) -> CancellationToken {
+        let world = self.0.worlds.get(scope).map(|world| world.over());
+        world.unwrap_or_else(|| lock(&self.0.over).clone())
     }
 
     /// Advances the clock of one world, or of the whole suite.
@@ -227,13 +238,15 @@ impl Store {
             return Err(TooManyScopes);
         }
         let world = self.0.worlds.entry(scope.clone());
-        Ok(Arc::clone(
-            &world.or_insert_with(|| Arc::new(World::new(scope.clone()))),
-        ))
+        Ok(Arc::clone(&world.or_insert_with(|| self.0.begin(scope))))
     }
 }
 
 impl Shared {
+    fn begin(&self, scope: &Scope) -> Arc<World> {
+        Arc::new(World::new(scope.clone(), &self.beginning))
+    }
+
     fn now(&self) -> OffsetDateTime {
         OffsetDateTime::now_utc().saturating_add(*lock(&self.advanced))
     }

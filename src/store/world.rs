@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::table::Table;
 use super::tx::{Commit, Tx};
-use super::{Scope, Shared, Snapshot, Stale};
+use super::{Beginning, Scope, Shared, Snapshot, Stale};
 use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
 
 /// Is a volatile reservation of a key: in progress, and whose.
@@ -34,7 +34,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn new(generation: u64) -> Self {
+    pub(super) fn new(generation: u64) -> Self {
         Self {
             generation,
             since: OffsetDateTime::now_utc(),
@@ -74,7 +74,7 @@ impl State {
         own
     }
 
-    fn apply(&mut self, commit: Commit) {
+    pub(super) fn apply(&mut self, commit: Commit) {
         for change in commit.changes {
             let table = self.tables.entry(change.table).or_default();
             let table = table.entry(change.partition).or_default();
@@ -97,11 +97,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scope: Scope) -> Self {
-        Self {
-            scope,
-            state: Mutex::new(State::new(1)),
-        }
+    pub(crate) fn new(scope: Scope, beginning: &Beginning) -> Self {
+        let state = Mutex::new(beginning.state(&scope, 1));
+        Self { scope, state }
     }
 
     /// Locks the world. A panic under the lock leaves no half change: a commit is applied only after the closure returned.
@@ -134,13 +132,18 @@ impl World {
         }
     }
 
+    /// Returns the token that the next reset cancels.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.lock().over.clone()
+    }
+
     /// Begins these worlds anew in one moment, and does `with_it` in the same: whatever began before changes nothing any more, and whatever
     /// begins after finds all of it done. One call at a time.
-    pub(crate) fn reset(worlds: &[Arc<Self>], ledger: &Ledger, with_it: impl FnOnce()) {
+    pub(crate) fn reset(worlds: &[Arc<Self>], beginning: &Beginning, ledger: &Ledger, with_it: impl FnOnce()) {
         let mut states: Vec<_> = worlds.iter().map(|world| world.lock()).collect();
         let mut old = Vec::with_capacity(states.len());
         for (world, state) in worlds.iter().zip(&mut states) {
-            let next = State::new(state.generation + 1);
+            let next = beginning.state(&world.scope, state.generation + 1);
             old.push(std::mem::replace(&mut **state, next));
             ledger.forget(world.scope.as_str());
         }
