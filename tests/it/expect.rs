@@ -182,6 +182,31 @@ async fn of_many_attempts_the_last_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn attempts_are_listed_in_the_order_of_their_commit() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut first = app.connect().await;
+            first
+                .send(&Call::order("early").fault("hold-before-commit").bytes())
+                .await;
+            let id = app.until_held(1).await.remove(0);
+            app.call(Call::order("late")).await;
+            app.release(&id, json!({"then": "answer"})).await;
+            assert_eq!(first.answer().await.status, 201);
+            for (text, list) in [("order == 2", "/evidence"), ("order == 1", "/expectations/0/attempts")] {
+                let body = json!({"expect": text, "timeout": "1s", "settle": "0s"});
+                let verdict = expect(app, "/_expect", body).await.json();
+                let attempts = verdict.pointer(list).unwrap().as_array().unwrap();
+                let ids: Vec<_> = attempts.iter().map(|a| a["id"].as_u64().unwrap()).collect();
+                assert_eq!(ids, [2, 1], "{text}");
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_scope_is_looked_at_alone() {
     with(
         |b| b,

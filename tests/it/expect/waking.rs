@@ -27,6 +27,8 @@ async fn no_change_is_missed_and_no_yes_comes_early_in_two_hundred_rounds() {
                 let verdict = answer.json();
                 assert_eq!(answer.status, 200, "round {round}: {verdict:#}");
                 assert_eq!(verdict["expectations"][0]["counted"], all, "round {round}");
+                // At the end of its time it would look in any case.
+                assert!(seconds(&verdict) < 10.0, "round {round} missed a change");
             }
         },
     )
