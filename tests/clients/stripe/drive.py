@@ -17,7 +17,7 @@ from pathlib import Path
 
 import section
 import table
-from suite import ask, head_and_whole, running
+from suite import BIN, ENVIRONMENT, ask, head_and_whole, running
 
 HERE = Path(__file__).resolve().parent
 CASES = json.loads((HERE / "cases.json").read_text())
@@ -119,9 +119,21 @@ class Run:
             problems = list(never(values, stats, listed, seen))
             if "rule" in FAULTS[case] and not fired[scope]:
                 problems.append("its fault never fired")
+            problems += refuted(self.admin, scope, values, "rule" in FAULTS[case])
             if problems and "detail" in seen:
                 problems.append(seen["detail"])
             yield (self.client, way, case), values, problems
+
+
+def refuted(admin, scope, values, fault):
+    """Asks `ackdrop assert` for the same counts; says what it answers when they do not hold."""
+    counts = {"charge": values["charges"], "charges.create.received": values["attempts"]}
+    counts |= {f"charges.create.{outcome}": values[outcome] for outcome in table.OUTCOMES}
+    expectations = [f"stripe.{name} == {count}" for name, count in counts.items()]
+    expectations += ["duplicates == 0", *["faults all fired"] * fault]
+    options = ["--url", f"http://{admin}", "--scope", scope, "--timeout", "5s", "--settle", "0s"]
+    done = subprocess.run([BIN, "assert", *options, *expectations], capture_output=True, text=True, env=ENVIRONMENT)
+    return [done.stdout + done.stderr] if done.returncode else []
 
 
 def never(values, stats, listed, seen):

@@ -7,15 +7,17 @@ import socket
 import subprocess
 import urllib.request
 
+BIN = os.environ["ACKDROP_BIN"]
+# A user's own settings, such as ACKDROP_HTTP, are none of this run's.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("ACKDROP_")}
+
 
 @contextlib.contextmanager
 def running(listeners):
     """Gives the addresses of as many HTTP listeners of one suite, and ends it afterwards."""
-    # Its own variables, such as a user's ACKDROP_HTTP or this suite's ACKDROP_BIN, are none of this run's.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ACKDROP_")}
-    command = [os.environ["ACKDROP_BIN"], "serve", "--log", "off", "--https", "off", "--smtp", "off", "--smtps", "off"]
+    command = [BIN, "serve", "--log", "off", "--https", "off", "--smtp", "off", "--smtps", "off"]
     command += ["--http", "127.0.0.1:0"] * listeners
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as process:
         try:
             lines = (line.split() for line in process.stdout)
             first = next(line[1] for line in lines if line[:1] == ["http"])
