@@ -42,7 +42,11 @@ def measure(ackdrop, client, scope, fault):
         [rule] = [r for r in ackdrop.call("/_faults")["faults"] if r["id"] == rule]
         check(rule["fired"] == fault["fired"], f"the fault fired {rule['fired']} times, not {fault['fired']}")
         ackdrop.call(f"/_faults/{rule['id']}", method="DELETE")
-    return [counts["received"], effects, counts["duplicates"], saw]
+    measured = counts["received"], effects, counts["duplicates"]
+    names = "smtp.received", "smtp.message", "duplicates"
+    wrong = ackdrop.expect(scope, *(f"{name} == {n}" for name, n in zip(names, measured)))
+    check(not wrong, f"`ackdrop assert` says otherwise: {wrong}")
+    return [*measured, saw]
 
 
 def is_of_session(fault):

@@ -6,16 +6,17 @@ import subprocess
 import time
 import urllib.request
 
+# Every ACKDROP_… is a setting of it, and it refuses those that it does not know.
+ENV = {name: value for name, value in os.environ.items() if not name.startswith("ACKDROP_")}
+
 
 class Ackdrop:
     def __enter__(self):
         listen = ["--http", "127.0.0.1:0", "--smtp", "127.0.0.1:0", "--https", "off", "--smtps", "off", "--log", "off"]
         # curl sends QUIT after its -m, and waits two minutes more for the answer.
         listen += ["--hang-cap", "10s"]
-        # Every ACKDROP_… is a setting of it, and it refuses those that it does not know.
-        env = {name: value for name, value in os.environ.items() if not name.startswith("ACKDROP_")}
         command = [os.environ["ACKDROP_BIN"], "serve", *listen]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENV)
         for line in self.process.stdout:
             name, _, url = line.strip().partition(" ")
             if name == "http":
@@ -47,3 +48,9 @@ class Ackdrop:
             if time.monotonic() > deadline:
                 raise AssertionError(f"attempts of {scope} never ended: {counts}")
             time.sleep(0.05)
+
+    def expect(self, scope, *expectations):
+        """Asks `ackdrop assert`, and returns what it says if they do not hold."""
+        command = [os.environ["ACKDROP_BIN"], "assert", *expectations, "--scope", scope, "--url", self.url, "--settle", "50ms"]
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=ENV)
+        return asked.returncode and asked.stdout + asked.stderr
