@@ -111,7 +111,7 @@ def tool(name, run_tests, made):
         folder, log = pathlib.Path(folder), pathlib.Path(folder) / "log"
         (folder / "tests").mkdir()
         with log.open("w") as stderr:
-            command = [os.environ["ACKDROP_BIN"], "serve", *listen]
+            command = [os.environ["SUITE_BIN"], "serve", *listen]
             suite = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=env)
         try:
             url = next(line.split()[1] for line in suite.stdout if line.split()[0] == "http")

@@ -15,7 +15,7 @@ class Ackdrop:
         listen = ["--http", "127.0.0.1:0", "--smtp", "127.0.0.1:0", "--https", "off", "--smtps", "off", "--log", "off"]
         # curl sends QUIT after its -m, and waits two minutes more for the answer.
         listen += ["--hang-cap", "10s"]
-        command = [os.environ["ACKDROP_BIN"], "serve", *listen]
+        command = [os.environ["SUITE_BIN"], "serve", *listen]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENV)
         for line in self.process.stdout:
             name, _, url = line.strip().partition(" ")
@@ -51,6 +51,6 @@ class Ackdrop:
 
     def expect(self, scope, *expectations):
         """Asks `ackdrop assert`, and returns what it says if they do not hold."""
-        command = [os.environ["ACKDROP_BIN"], "assert", *expectations, "--scope", scope, "--url", self.url, "--settle", "50ms"]
+        command = [os.environ["SUITE_BIN"], "assert", *expectations, "--scope", scope, "--url", self.url, "--settle", "50ms"]
         asked = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=ENV)
         return asked.returncode and asked.stdout + asked.stderr

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import urllib.request
 
-BIN = os.environ["ACKDROP_BIN"]
+BIN = os.environ["SUITE_BIN"]
 # A user's own settings, such as ACKDROP_HTTP, are none of this run's.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("ACKDROP_")}
 
