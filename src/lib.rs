@@ -8,6 +8,7 @@
 //! - [`suite`]: the builder, the running suite, its addresses, its stop.
 //! - [`server`]: all that owns a socket: accept, TLS, HTTP, SMTP, exact endings.
 //! - [`admin`]: the admin API under `/_`, one file a resource.
+//! - [`expect`]: expectations over counts: their grammar, the wait until they hold, the evidence.
 //! - [`mocks`]: the providers. None knows another, and none knows of faults, sockets or counts.
 //! - [`attempt`]: identify, ask before, reserve, commit, ask after, answer.
 //! - [`faults`]: rules, matching, decision. Pure, behind one lock.
@@ -32,6 +33,7 @@ pub mod attempt;
 pub mod cli;
 pub mod config;
 pub mod duration;
+pub mod expect;
 pub mod faults;
 pub mod idempotency;
 pub mod ledger;

@@ -1,23 +1,26 @@
 //! The front door: a builder, a running suite, its addresses, and its stop. `serve`, `demo` and every test go through here.
 
-use std::collections::BTreeMap;
+mod addresses;
+
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::admin::{self, Admin, Stats};
-use crate::attempt::{About, Budget, Holds, Way};
+use crate::admin::{self, Admin, Guard, Objects, Stats};
+use crate::attempt::{About, Budget, Holds, Way, Wrong};
+use crate::expect::{self, Options, Verdict};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::server::tls::{Authority, TlsError};
 use crate::server::{Listener, Shared, TakenPort};
-use crate::store::{Scope, Store, TooManyScopes};
+use crate::store::{Beginning, Scope, Store, TooManyScopes};
+
+pub use addresses::Addresses;
 
 pub use crate::server::smtp::{Mechanism, Offer};
 pub use crate::server::{Kind, Limits, Listen};
@@ -31,6 +34,7 @@ const STOP: Duration = Duration::from_millis(800);
 pub struct Builder {
     listen: Vec<(Kind, Listen)>,
     faults: Vec<GivenFault>,
+    seed: Option<(String, Value)>,
     ca: Option<PathBuf>,
     limits: Limits,
     ledger: ledger::Limits,
@@ -38,6 +42,7 @@ pub struct Builder {
     hang_cap: Duration,
     orders_require_key: bool,
     smtp: Offer,
+    guard: Guard,
 }
 
 #[derive(Clone, Debug)]
@@ -76,18 +81,6 @@ pub struct Suite {
     addresses: Addresses,
 }
 
-/// Says where a suite listens. Serializes as `{"http": "127.0.0.1:8080", …}`; a listener that was repeated is a list.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(transparent)]
-pub struct Addresses(BTreeMap<&'static str, OneOrMore>);
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-enum OneOrMore {
-    One(std::net::SocketAddr),
-    More(Vec<std::net::SocketAddr>),
-}
-
 /// Says why a suite cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -100,6 +93,9 @@ pub enum StartError {
     /// Rules that were given are wrong; each problem with its place.
     #[error("the fault rules are wrong\n{}", .0.join("\n"))]
     Faults(Vec<String>),
+    /// The seed is wrong; each problem with its place.
+    #[error("the seed is wrong\n{}", .0.join("\n"))]
+    Seed(Vec<String>),
 }
 
 /// Says why a rule was not added.
@@ -118,6 +114,13 @@ impl Builder {
     pub fn fault(mut self, source: faults::Source, place: impl Into<String>, text: impl Into<String>) -> Self {
         let (place, text) = (place.into(), text.into());
         self.faults.push(GivenFault { source, place, text });
+        self
+    }
+
+    /// Lets every world begin with these objects, and again after each reset: `{"stripe": {"customers": {"cus_123": {}}}}`; under
+    /// `scopes` stands what single scopes have beside. `place` says where it was written.
+    pub fn seed(mut self, place: impl Into<String>, objects: Value) -> Self {
+        self.seed = Some((place.into(), objects));
         self
     }
 
@@ -163,11 +166,17 @@ impl Builder {
         self
     }
 
+    /// Guards the admin API: with a token, if one is given, and with host names under which changes are taken besides local ones.
+    pub fn admin(mut self, token: Option<&str>, hosts: &[String]) -> Self {
+        self.guard = Guard::new(token, hosts);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
     ///
-    /// Fails if an address is taken, the CA cannot be used, or a rule is wrong; then nothing is left running.
+    /// Fails if an address is taken, the CA cannot be used, or a rule or the seed is wrong; then nothing is left running.
     pub async fn start(mut self) -> Result<Suite, StartError> {
         if self.listen.is_empty() {
             let any = Listen {
@@ -183,6 +192,8 @@ impl Builder {
         let providers: Arc<[&'static About]> = mocks.about().into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
+        let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
+        let beginning = self.beginning(&objects)?;
         let authority = Authority::open(self.ca.as_deref())?;
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
@@ -191,7 +202,7 @@ impl Builder {
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
             way: Way {
-                store: Store::new(ledger),
+                store: Store::beginning_with(ledger, beginning),
                 rules,
                 holds: Holds::default(),
                 stop: CancellationToken::new(),
@@ -199,9 +210,11 @@ impl Builder {
                 hang_cap: self.hang_cap,
             },
             providers,
+            objects,
             catalog,
             strays: Strays::default(),
             ca: authority.pem().into(),
+            guard: self.guard,
             addresses: Arc::new(OnceLock::from(serde_json::to_value(&addresses).unwrap_or_default())),
         };
         let shared = Arc::new(Shared {
@@ -238,6 +251,15 @@ impl Builder {
             Err(StartError::Faults(problems))
         }
     }
+
+    /// Thinks out what worlds begin with.
+    fn beginning(&self, objects: &Objects) -> Result<Beginning, StartError> {
+        let Some((place, seed)) = &self.seed else {
+            return Ok(Beginning::default());
+        };
+        let lines = |wrong: Vec<Wrong>| wrong.iter().map(|wrong| format!("{place}: {wrong}")).collect();
+        admin::beginning(objects, seed).map_err(|wrong| StartError::Seed(lines(wrong)))
+    }
 }
 
 impl Suite {
@@ -246,6 +268,7 @@ impl Suite {
         Builder {
             listen: Vec::new(),
             faults: Vec::new(),
+            seed: None,
             ca: None,
             limits: Limits::default(),
             ledger: ledger::Limits::default(),
@@ -253,6 +276,7 @@ impl Suite {
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
             smtp: Offer::default(),
+            guard: Guard::default(),
         }
     }
 
@@ -284,6 +308,25 @@ impl Suite {
         let views = self.admin.way.rules.install(specs, faults::Source::Api);
         let views = views.map_err(|problems| FaultError(lines(&problems).join("; ")))?;
         Ok(views.into_iter().map(|view| view.id.into()).collect())
+    }
+
+    /// Waits until what is expected holds and nothing is in flight any more, watches for late effects, and says what came of it.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let suite = ackdrop::Suite::builder().start().await?;
+    /// let verdict = suite.expect(&["stripe.charge <= 1", "duplicates == 0"], &Default::default()).await?;
+    /// assert!(verdict.holds, "{verdict}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if an expectation cannot be read, a limit is exceeded, or the suite stops.
+    pub async fn expect(&self, texts: &[impl AsRef<str>], options: &Options) -> Result<Verdict, expect::Error> {
+        expect::expect(&admin::sources(&self.admin), texts, options).await
     }
 
     /// Begins anew, one scope or all.
@@ -331,56 +374,6 @@ impl Suite {
 impl Drop for Suite {
     fn drop(&mut self) {
         self.admin.way.stop.cancel();
-    }
-}
-
-impl Addresses {
-    fn of(listeners: &[Listener]) -> Self {
-        let mut addresses: BTreeMap<&'static str, OneOrMore> = BTreeMap::new();
-        for listener in listeners {
-            let (name, addr) = (listener.kind.as_str(), listener.addr);
-            let more = match addresses.remove(name) {
-                None => OneOrMore::One(addr),
-                Some(OneOrMore::One(first)) => OneOrMore::More(vec![first, addr]),
-                Some(OneOrMore::More(mut all)) => {
-                    all.push(addr);
-                    OneOrMore::More(all)
-                }
-            };
-            addresses.insert(name, more);
-        }
-        Self(addresses)
-    }
-
-    fn first(&self, kind: Kind) -> Option<std::net::SocketAddr> {
-        match self.0.get(kind.as_str())? {
-            OneOrMore::One(addr) => Some(*addr),
-            OneOrMore::More(all) => all.first().copied(),
-        }
-    }
-
-    /// Returns the first HTTP address.
-    #[must_use]
-    pub fn http(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Http)
-    }
-
-    /// Returns the first HTTPS address.
-    #[must_use]
-    pub fn https(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Https)
-    }
-
-    /// Returns the first SMTP address.
-    #[must_use]
-    pub fn smtp(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Smtp)
-    }
-
-    /// Returns the first SMTPS address.
-    #[must_use]
-    pub fn smtps(&self) -> Option<std::net::SocketAddr> {
-        self.first(Kind::Smtps)
     }
 }
 

@@ -9,11 +9,11 @@
 
 set -u -o pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cache=${ACKDROP_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ackdrop}
+cache=${SUITE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ackdrop}
 mkdir -p "$cache"
 passed=0 failed=0
 
-may_install() { [ "${CI:-}" = true ] || [ "${ACKDROP_INSTALL:-}" = 1 ]; }
+may_install() { [ "${CI:-}" = true ] || [ "${SUITE_INSTALL:-}" = 1 ]; }
 
 skip() {
     echo "SKIPPED: $*"
@@ -30,12 +30,12 @@ need() {
     command -v "$1" >/dev/null 2>&1 || { echo "\`$1\` is still missing after apt-get install $2"; exit 1; }
 }
 
-if [ -z "${ACKDROP_BIN:-}" ]; then
+if [ -z "${SUITE_BIN:-}" ]; then
     (cd "$root" && cargo build --locked --quiet) || exit 1
-    ACKDROP_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/ackdrop
+    SUITE_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/ackdrop
 fi
-export ACKDROP_BIN
-bin=$ACKDROP_BIN
+export SUITE_BIN
+bin=$SUITE_BIN
 
 ok() { passed=$((passed + 1)); echo "ok   $1"; }
 bad() { failed=$((failed + 1)); echo "FAIL $1${2:+: $2}"; }

@@ -5,6 +5,7 @@ mod key;
 mod order;
 mod problem;
 mod read;
+mod seed;
 #[cfg(test)]
 mod tests;
 
@@ -153,7 +154,12 @@ impl Provider for Orders {
 
     fn refuse(&self, _request: &HttpRequest, _call: &Call, refusal: &Refusal) -> Reply {
         let status = refusal.status.unwrap_or(422);
-        Problem::of_status(status, "The order API refused this request.", refusal.code.clone()).reply()
+        let detail = "The order API refused this request.";
+        let reply = Problem::of_status(status, detail, refusal.code.clone()).reply();
+        match status {
+            429 => reply.header("retry-after", "1"),
+            _ => reply,
+        }
     }
 
     /// Keeps what was executed, success or error, a taken reference included. What says "not like this" or "not now" before anything is

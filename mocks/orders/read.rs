@@ -18,7 +18,7 @@ const LONGEST_REFERENCE: usize = 255;
 const LARGEST_PAGE: usize = 100;
 const USUAL_PAGE: usize = 10;
 /// What the provider gives and no client may send.
-const OWN_MEMBERS: [&str; 2] = ["id", "created"];
+pub(super) const OWN_MEMBERS: [&str; 2] = ["id", "created"];
 
 /// Is an order that was asked for.
 #[derive(Debug)]
@@ -96,8 +96,7 @@ pub(super) fn draft(request: &HttpRequest) -> Result<Draft, Problem> {
 fn reference(members: &mut Map<String, Value>) -> Result<String, Problem> {
     let got = match members.remove("reference") {
         Some(Value::String(text)) => {
-            // A client's URL parser takes dot segments out, even encoded ones, so such an order could never be looked up.
-            if (1..=LONGEST_REFERENCE).contains(&text.chars().count()) && text != "." && text != ".." {
+            if is_reference(&text) {
                 return Ok(text);
             }
             format!("is a text of {} characters", text.chars().count())
@@ -116,6 +115,12 @@ fn reference(members: &mut Map<String, Value>) -> Result<String, Problem> {
         "The reference is invalid",
         detail,
     ))
+}
+
+/// Says whether a text can be a reference. A client's URL parser takes dot segments out, even encoded ones, so an order under one could
+/// never be looked up.
+pub(super) fn is_reference(text: &str) -> bool {
+    (1..=LONGEST_REFERENCE).contains(&text.chars().count()) && text != "." && text != ".."
 }
 
 pub(super) fn decoded(reference: &str) -> Result<Arc<str>, Problem> {

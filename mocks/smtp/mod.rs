@@ -118,9 +118,8 @@ impl Provider for Smtp {
         false
     }
 
-    fn gateway(&self, status: Option<u16>) -> Reply {
-        let status = status.or(Some(451));
-        refusal(&Refusal { status, code: None })
+    fn gateway(&self, asked: &Refusal) -> Reply {
+        refusal(asked)
     }
 }
 

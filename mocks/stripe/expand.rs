@@ -82,7 +82,8 @@ pub(crate) fn expand(tx: &Tx<'_>, thing: Thing, paths: &[&[(&'static str, Target
     }
 }
 
-fn find(tx: &Tx<'_>, kind: Kind, id: &str) -> Option<Thing> {
+/// Finds the current version of an object.
+pub(crate) fn find(tx: &Tx<'_>, kind: Kind, id: &str) -> Option<Thing> {
     match kind {
         Kind::Charge => tx.get::<Charge>(id).map(Thing::Charge),
         Kind::Customer => tx.get::<Customer>(id).map(Thing::Customer),

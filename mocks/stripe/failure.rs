@@ -15,9 +15,9 @@ pub(crate) struct Failure {
     kind: &'static str,
     code: Option<Cow<'static, str>>,
     decline: Option<&'static Decline>,
-    message: Cow<'static, str>,
-    param: Option<String>,
-    charge: Option<Arc<str>>,
+    pub(crate) message: Cow<'static, str>,
+    pub(crate) param: Option<String>,
+    pub(crate) charge: Option<Arc<str>>,
     intent: Option<Shown>,
     method: Option<Shown>,
 }

@@ -54,6 +54,40 @@ pub(crate) fn decode<'f>(forms: impl IntoIterator<Item = &'f [u8]>) -> Result<Fi
     Ok(root)
 }
 
+/// Takes the members of a JSON object as parameters; null is none.
+pub(crate) fn of_json(members: &serde_json::Map<String, serde_json::Value>) -> Result<Fields, Malformed> {
+    let members = members.iter().map(|(name, value)| (name.clone(), value));
+    json_fields(members.collect(), MAX_DEPTH)
+}
+
+fn json_fields(members: Vec<(String, &serde_json::Value)>, depth: usize) -> Result<Fields, Malformed> {
+    use serde_json::Value as Json;
+    if depth == 0 {
+        return Err(Malformed::Depth);
+    }
+    if members.len() > MAX_PARAMETERS {
+        return Err(Malformed::Number);
+    }
+    let mut fields = Fields::default();
+    for (name, value) in members {
+        let value = match value {
+            Json::Null => continue,
+            Json::String(text) => Value::Text(text.clone()),
+            Json::Bool(_) | Json::Number(_) => Value::Text(value.to_string()),
+            Json::Array(items) => {
+                let items = items.iter().enumerate().map(|(place, item)| (place.to_string(), item));
+                Value::Nested(json_fields(items.collect(), depth - 1)?)
+            }
+            Json::Object(members) => {
+                let members = members.iter().map(|(name, value)| (name.clone(), value));
+                Value::Nested(json_fields(members.collect(), depth - 1)?)
+            }
+        };
+        fields.0.push((name, value));
+    }
+    Ok(fields)
+}
+
 struct Clash;
 
 impl Fields {

@@ -1,8 +1,37 @@
 //! Ids and other texts that are made from what is there already, so that they need no memory.
 
+use std::sync::Arc;
+
 use crate::attempt::hash;
 
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Says how what a call makes is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ids<'i> {
+    /// By chance.
+    Random,
+    /// As was chosen, by prefix; what has no id there gets one that is always the same beside the first.
+    Chosen(&'i [(&'static str, &'i str)]),
+}
+
+impl Ids<'_> {
+    /// Returns the id of what is made now, unless it is left to chance.
+    pub(crate) fn made(self, prefix: &str) -> Option<Arc<str>> {
+        let Self::Chosen(chosen) = self else { return None };
+        let own = chosen.iter().find(|(own, _)| *own == prefix);
+        Some(match (own, chosen.first()) {
+            (Some((_, id)), _) => (*id).into(),
+            (None, Some((_, first))) => beside(prefix, first),
+            (None, None) => return None,
+        })
+    }
+}
+
+/// Makes the id of what comes along with an object that has this one.
+pub(crate) fn beside(prefix: &str, id: &str) -> Arc<str> {
+    format!("{prefix}{}", letters(&[b"beside", id.as_bytes()], 24)).into()
+}
 
 /// Makes letters and digits from a hash of the parts: the same from the same.
 pub(crate) fn letters(parts: &[&[u8]], length: usize) -> String {

@@ -1,7 +1,8 @@
 //! A Stripe-like provider: what it takes, what it answers, and how it keeps its keys. See `README.md` beside this file.
 //!
 //! In reading order: `call` reads a request, `routes` is the table of operations, `operations` carries them out over `objects`
-//! (and `payment`, where money moves), `answer` gives headers, `failure` is the error envelope.
+//! (and `payment`, where money moves), `answer` gives headers, `failure` is the error envelope. `seed` is the table of what can be put
+//! under a chosen id.
 
 mod answer;
 mod call;
@@ -22,6 +23,7 @@ mod payment;
 mod refusal;
 mod routes;
 mod scene;
+mod seed;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +36,7 @@ use crate::store::Tx;
 
 pub use call::Call;
 use failure::Outcome;
+use ids::Ids;
 use objects::Page;
 use params::Params;
 use scene::{Answer, Scene};
@@ -77,7 +80,11 @@ impl Provider for Stripe {
 
     fn refuse(&self, request: &HttpRequest, call: &Call, refusal: &Refusal) -> Reply {
         let failure = refusal::injected(refusal);
-        answer::executed(answer::failure(&failure, call), request, call)
+        let reply = answer::executed(answer::failure(&failure, call), request, call);
+        match reply.status {
+            429 => reply.header("retry-after", "1"),
+            _ => reply,
+        }
     }
 
     /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since
@@ -109,7 +116,12 @@ fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc
     let paths = expand::read(&params, route.shows, route.list)?;
     let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
     let id = percent_encoding::percent_decode_str(matched.id).decode_utf8_lossy();
-    let mut scene = Scene { tx, params, id: &id };
+    let mut scene = Scene {
+        tx,
+        params,
+        id: &id,
+        ids: Ids::Random,
+    };
     let answer = (route.run)(&mut scene)?;
     let tx = &*scene.tx;
     Ok(match answer {

@@ -6,12 +6,14 @@ use super::cards::{Card, Quirk};
 use super::currency::Currency;
 use super::declines::Decline;
 use super::metadata::Metadata;
-use super::objects::{Balance, Billing, Charge, Terms};
+use super::objects::{Balance, Billing, Charge, Refund, Terms};
 use crate::store::Tx;
 
 /// Is what is to be charged.
 #[derive(Debug)]
 pub(crate) struct Order {
+    /// The id that the charge gets.
+    pub(crate) id: Arc<str>,
     pub(crate) amount: i64,
     pub(crate) currency: Currency,
     pub(crate) capture: bool,
@@ -30,7 +32,7 @@ pub(crate) fn charge(tx: &mut Tx<'_>, order: Order, decline: Option<&'static Dec
     let paid = decline.is_none();
     let captured = paid && order.capture;
     let charge = Charge {
-        id: tx.new_id("ch_"),
+        id: order.id,
         created: tx.now().unix_timestamp(),
         amount: order.amount,
         amount_captured: if captured { order.amount } else { 0 },
@@ -93,6 +95,33 @@ pub(crate) fn give_back(tx: &mut Tx<'_>, charge: &Charge, refund: &Arc<str>, amo
         book(tx, &changed, -amount);
     }
     changed
+}
+
+/// Takes a charge back out of the balance, as if it had never been made.
+pub(crate) fn unbook(tx: &mut Tx<'_>, charge: &Charge) {
+    if charge.captured {
+        book(tx, charge, charge.amount_refunded - charge.amount);
+    }
+}
+
+/// Takes a refund back out of its charge, as if it had never been made.
+pub(crate) fn take_back(tx: &mut Tx<'_>, refund: &Refund) {
+    let Some(charge) = tx.get::<Charge>(&refund.charge) else {
+        return;
+    };
+    let known = charge.refunds.as_deref().unwrap_or_default();
+    let others: Vec<_> = known.iter().filter(|id| **id != refund.id).cloned().collect();
+    if others.len() == known.len() {
+        return;
+    }
+    let changed = tx.put(Charge {
+        amount_refunded: charge.amount_refunded - refund.amount,
+        refunds: (!others.is_empty()).then(|| others.into()),
+        ..Charge::clone(&charge)
+    });
+    if changed.captured {
+        book(tx, &changed, refund.amount);
+    }
 }
 
 fn book(tx: &mut Tx<'_>, charge: &Charge, amount: i64) {

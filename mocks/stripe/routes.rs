@@ -76,6 +76,12 @@ pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Option<Matched<'p>> {
         })
 }
 
+/// Finds the row of an operation.
+pub(crate) fn named(operation: &str) -> &'static Route {
+    let found = ROUTES.iter().find(|route| route.name == operation);
+    found.expect("the name stands in a table of the provider's own")
+}
+
 /// Returns the operation of all other paths.
 pub(crate) fn unrecognized() -> &'static Operation {
     ABOUT.operation("unrecognized")

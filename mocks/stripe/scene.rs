@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::cards::Card;
 use super::failure::{Failure, Outcome};
+use super::ids::Ids;
 use super::objects::{Billing, Customer, Kind, Method, Shown, Thing, Token};
 use super::params::Params;
 use crate::store::Tx;
@@ -14,6 +15,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) params: Params<'s>,
     /// The id in the path; empty where there is none.
     pub(crate) id: &'s str,
+    /// How what is made is called.
+    pub(crate) ids: Ids<'s>,
 }
 
 /// Is what an operation answers with, before anything is expanded.
@@ -34,6 +37,11 @@ pub(crate) struct Payer {
 }
 
 impl Scene<'_, '_> {
+    /// Makes the id of what is made now.
+    pub(crate) fn new_id(&mut self, prefix: &str) -> Arc<str> {
+        self.ids.made(prefix).unwrap_or_else(|| self.tx.new_id(prefix))
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.tx.now().unix_timestamp()
     }
@@ -48,7 +56,7 @@ impl Scene<'_, '_> {
     pub(crate) fn method(&mut self, id: &str, param: &str) -> Outcome<Method> {
         if let Some(card) = Card::named(id, "pm_card_", self.tx.now().year()) {
             return Ok(Method {
-                id: self.tx.new_id("pm_"),
+                id: self.new_id("pm_"),
                 created: self.now(),
                 card,
                 customer: None,

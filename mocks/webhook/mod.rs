@@ -129,11 +129,12 @@ impl Provider for Webhook {
 
     fn refuse(&self, _request: &HttpRequest, _call: &Call, refusal: &Refusal) -> Reply {
         let status = refusal.status.unwrap_or(503);
-        error(
-            status,
-            "The webhook target refused this delivery.",
-            refusal.code.as_deref(),
-        )
+        let words = "The webhook target refused this delivery.";
+        let reply = error(status, words, refusal.code.as_deref());
+        match status {
+            429 => reply.header("retry-after", "1"),
+            _ => reply,
+        }
     }
 
     /// Keeps nothing: there are no keys.

@@ -8,8 +8,9 @@ use serde_json::json;
 use super::ask::Ask;
 use super::{Admin, Error};
 
-pub(super) async fn providers(State(admin): State<Admin>) -> Response {
-    super::answer(StatusCode::OK, &json!({"providers": admin.providers}))
+pub(super) async fn providers(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&[])?;
+    Ok(super::answer(StatusCode::OK, &json!({"providers": admin.providers})))
 }
 
 pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
@@ -54,14 +55,14 @@ pub(super) async fn index() -> Response {
         "ackdrop ",
         env!("CARGO_PKG_VERSION"),
         "\n\nGET  /_stats       what really happened\nGET  /_events      every attempt\nPOST /_faults      lose an answer: {\"mode\": \"drop-after-commit\"}\n",
-        "GET  /_providers   operations and effects\nGET  /_mail        mails\nGET  /_hooks       deliveries\nPOST /_reset       begin anew\n"
+        "POST /_expect      wait until counts are as expected: {\"expect\": \"stripe.charge == 1\"}\nGET  /_providers   operations and effects\nGET  /_mail        mails\nGET  /_hooks       deliveries\nPUT  /_objects/stripe/customers/cus_123   an object under an id of your choice\nPOST /_reset       begin anew\n"
     );
     ([("content-type", "text/plain; charset=utf-8")], text).into_response()
 }
 
 pub(super) async fn unknown(uri: Uri) -> Error {
     let text = format!(
-        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_health, /_ready, /_ca.pem, /_addresses",
+        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_expect, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_objects, /_health, /_ready, /_ca.pem, /_addresses",
         uri.path()
     );
     super::error(StatusCode::NOT_FOUND, text)

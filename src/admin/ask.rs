@@ -45,6 +45,10 @@ impl Ask {
     pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Error> {
         match self.pairs.iter().find(|(name, _)| !allowed.contains(&name.as_str())) {
             None => Ok(()),
+            Some((name, _)) if allowed.is_empty() => {
+                let text = format!("unknown query parameter `{name}`; none is taken here");
+                Err(Error::bad(text))
+            }
             Some((name, _)) => {
                 let text = format!("unknown query parameter `{name}`; allowed are: {}", allowed.join(", "));
                 Err(Error::bad(text))

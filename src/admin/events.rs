@@ -79,8 +79,7 @@ pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Respons
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let ledger = admin.way.store.ledger();
     ledger.settle_answers().await;
-    let entries = ledger.changed_since(since, limit, |entry| wanted.accepts(entry));
-    let next = entries.last().map_or(since, |entry| entry.revision);
+    let (entries, next) = ledger.changed_since(since, limit, |entry| wanted.accepts(entry));
     let more = entries.len() == limit;
     let (trimmed, _) = ledger.trimmed();
     let events: Vec<Value> = entries.iter().map(Entry::render).collect();
@@ -108,9 +107,9 @@ pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: Header
                     return Some((Ok::<_, Infallible>(event), (ledger, changed, since, wanted, ready)));
                 }
                 changed.borrow_and_update();
-                let entries = ledger.changed_since(since, 100, |entry| wanted.accepts(entry));
-                if let Some(last) = entries.last() {
-                    since = last.revision;
+                let entries;
+                (entries, since) = ledger.changed_since(since, 100, |entry| wanted.accepts(entry));
+                if !entries.is_empty() {
                     ready = entries.into_iter();
                     continue;
                 }

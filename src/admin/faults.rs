@@ -13,8 +13,12 @@ use crate::faults::{Problem, Source, bind_scope, parse_value};
 pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
-    let rules = admin.way.rules.list(scope.as_ref().map(|s| s.as_str()));
-    Ok(super::answer(StatusCode::OK, &json!({"faults": rules})))
+    let name = scope.as_ref().map(|s| s.as_str());
+    let rules = admin.way.rules.list(name);
+    // Why a rule did not fire: what came near, and what came where no provider is.
+    let (unmatched, last) = (admin.strays.count(name), admin.strays.last(name));
+    let answer = json!({"faults": rules, "unmatched": unmatched, "unmatched_last": last});
+    Ok(super::answer(StatusCode::OK, &answer))
 }
 
 /// Adds one rule, or a list of them: all or none.
@@ -50,11 +54,19 @@ pub(super) async fn clear(State(admin): State<Admin>, ask: Ask) -> Result<Respon
     list(State(admin), ask).await
 }
 
-pub(super) async fn remove(State(admin): State<Admin>, Path(id): Path<String>) -> Result<Response, Error> {
-    if admin.way.rules.remove(&id) {
+pub(super) async fn remove(State(admin): State<Admin>, Path(id): Path<String>, ask: Ask) -> Result<Response, Error> {
+    ask.only(&["scope"])?;
+    let scope = ask.scope()?;
+    let rules = &admin.way.rules;
+    let is_of_scope = rules
+        .list(scope.as_ref().map(|s| s.as_str()))
+        .iter()
+        .any(|rule| rule.id == id);
+    if is_of_scope && rules.remove(&id) {
         return Ok(super::answer(StatusCode::OK, &json!({"id": id, "removed": true})));
     }
-    let text = format!("there is no rule `{id}`; GET /_faults lists them");
+    let place = scope.map_or_else(String::new, |scope| format!(" bound to scope `{scope}`"));
+    let text = format!("there is no rule `{id}`{place}; GET /_faults lists them");
     Err(super::error(StatusCode::NOT_FOUND, text))
 }
 

@@ -49,8 +49,11 @@ pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Respons
 pub(super) async fn release(
     State(admin): State<Admin>,
     Path(id): Path<String>,
+    ask: Ask,
     body: Bytes,
 ) -> Result<Response, Error> {
+    ask.only(&["scope"])?;
+    let scope = ask.scope()?;
     let bad = Error::bad;
     let asked: Asked = if body.iter().all(u8::is_ascii_whitespace) {
         Asked::default()
@@ -60,20 +63,24 @@ pub(super) async fn release(
         })?
     };
     let release = asked.release().map_err(bad)?;
-    let held = admin.way.holds.list(None).into_iter().find(|held| held.id == id);
-    let before = held.as_ref().is_some_and(|held| held.point == Point::Before);
-    if before && matches!(release, Release::Drop(How::Truncate { .. })) {
+    let held = admin.way.holds.list(scope.as_ref().map(|s| s.as_str()));
+    let Some(held) = held.into_iter().find(|held| held.id == id) else {
+        return Err(not_held(&id));
+    };
+    if held.point == Point::Before && matches!(release, Release::Drop(How::Truncate { .. })) {
         return Err(bad(format!(
             "`{id}` is held before its commit: there is no answer to truncate"
         )));
     }
     match admin.way.holds.release(&id, release) {
         Some(held) => Ok(super::answer(StatusCode::OK, &json!(held))),
-        None => {
-            let text = format!("nothing is held as `{id}`; GET /_holds lists what is");
-            Err(super::error(StatusCode::NOT_FOUND, text))
-        }
+        None => Err(not_held(&id)),
     }
+}
+
+fn not_held(id: &str) -> Error {
+    let text = format!("nothing is held as `{id}`; GET /_holds lists what is");
+    super::error(StatusCode::NOT_FOUND, text)
 }
 
 impl Asked {

@@ -4,11 +4,15 @@ mod about;
 mod ask;
 mod clock;
 mod events;
+mod expect;
 mod faults;
+mod guard;
 mod holds;
 mod hooks;
 mod mail;
+mod objects;
 mod reset;
+mod seed;
 mod stats;
 
 use std::sync::{Arc, OnceLock};
@@ -16,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Serialize;
@@ -27,8 +31,15 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use expect::sources;
+pub use guard::Guard;
+pub use objects::Objects;
 pub use reset::begin_anew;
+pub use seed::beginning;
 pub use stats::{Stats, stats};
+
+/// How many bytes the body of an admin call may have.
+pub const LARGEST_BODY: u64 = 10 << 20;
 
 /// Is what the admin API looks at.
 #[derive(Clone, Debug)]
@@ -37,12 +48,16 @@ pub struct Admin {
     pub way: Way,
     /// The providers.
     pub providers: Arc<[&'static About]>,
+    /// What can be put under a chosen id.
+    pub objects: Objects,
     /// What rules may name.
     pub catalog: Arc<Catalog>,
     /// Requests that nobody knows.
     pub strays: Strays,
     /// The certificate of the suite's CA.
     pub ca: Arc<str>,
+    /// Who may call.
+    pub guard: Guard,
     /// Where the suite listens, by listener.
     pub addresses: Arc<OnceLock<Value>>,
 }
@@ -65,9 +80,11 @@ impl Admin {
                 hang_cap: std::time::Duration::from_secs(1),
             },
             providers: Arc::new([]),
+            objects: Objects::default(),
             catalog: Arc::default(),
             strays: Strays::default(),
             ca: "".into(),
+            guard: Guard::default(),
             addresses: Arc::default(),
         }
     }
@@ -75,11 +92,13 @@ impl Admin {
 
 /// Makes the router of the admin API.
 pub fn router(admin: Admin) -> Router {
+    let guarded = axum::middleware::from_fn_with_state(admin.guard.clone(), guard::guard);
     Router::new()
         .route("/", get(about::index))
         .route("/_stats", get(stats::get))
         .route("/_events", get(events::list))
         .route("/_events/stream", get(events::stream))
+        .route("/_expect", post(expect::expect))
         .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
@@ -95,6 +114,8 @@ pub fn router(admin: Admin) -> Router {
         .route("/_mail", get(mail::list))
         .route("/_mail/{id}", get(mail::show))
         .route("/_mail/{id}/raw", get(mail::raw))
+        .route("/_objects", get(objects::list))
+        .route("/_objects/{provider}/{resource}/{id}", put(objects::put))
         .route("/_reset", post(reset::reset))
         .route("/_scopes", get(about::scopes))
         .route("/_clock", get(clock::get).post(clock::advance))
@@ -105,7 +126,9 @@ pub fn router(admin: Admin) -> Router {
         .route("/_ca.pem", get(about::ca))
         .fallback(about::unknown)
         .method_not_allowed_fallback(about::wrong_method)
-        .layer(DefaultBodyLimit::max(10 << 20))
+        // The server has read the body whole, within its limit.
+        .layer(DefaultBodyLimit::disable())
+        .layer(guarded)
         .with_state(admin)
 }
 

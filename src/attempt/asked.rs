@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::way::Whole;
 use super::{Describe, Identified, Kind, Provider};
-use crate::faults::{Facts, Point, Rules, Step, Verdict};
+use crate::faults::{Action, Facts, Loss, Point, Rules, Step, Verdict};
 use crate::idempotency::Key;
-use crate::ledger::Outcome;
+use crate::ledger::{Fired, Outcome};
 
 /// Holds one whole request with what its provider made of it; nothing here changes but by `pass`.
 pub(super) struct Asked<P: Provider> {
@@ -104,5 +104,20 @@ fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+/// Notes a verdict for the ledger.
+#[must_use]
+pub fn fired(verdict: &Verdict) -> Fired {
+    let how = match &verdict.action {
+        Action::Fail(Loss::End(how)) | Action::Drop(how) => Some(how.as_str()),
+        Action::Fail(Loss::Gateway(_)) | Action::Error(_) => Some("status"),
+        _ => None,
+    };
+    Fired {
+        rule: Arc::clone(&verdict.rule),
+        mode: verdict.mode.as_str(),
+        how,
     }
 }

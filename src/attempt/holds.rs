@@ -7,6 +7,7 @@ use serde::Serialize;
 use tokio::sync::{oneshot, watch};
 
 use crate::faults::{How, Point};
+use crate::ledger::secrets;
 
 /// Says what is held.
 #[derive(Clone, Debug, Serialize)]
@@ -73,6 +74,7 @@ impl Holds {
         register.next += 1;
         let number = register.next;
         held.id = format!("h{number}");
+        held.key = held.key.map(|key| secrets::clean(&key).into());
         register.held.insert(number, (held, to));
         drop(register);
         self.changed();

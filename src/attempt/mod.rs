@@ -20,14 +20,17 @@ pub mod mail_header;
 mod pause;
 mod provider;
 mod request;
+mod seed;
 #[cfg(test)]
 mod tests;
 mod way;
 
+pub use asked::fired;
 pub use budget::{Budget, Share};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
 pub use request::{HttpRequest, Mail};
-pub use way::{Way, Whole, carry_out, fired};
+pub use seed::{Put, Resource, Seed, Wrong};
+pub use way::{Way, Whole, carry_out};

@@ -154,8 +154,8 @@ pub trait Provider: Send + Sync + 'static {
     }
 
     /// Speaks as the gateway in front of the provider would: the answer of `error-after-commit` and of `fail-before-commit` with a status.
-    fn gateway(&self, status: Option<u16>) -> Reply {
-        gateway_page(status.unwrap_or(502))
+    fn gateway(&self, asked: &Refusal) -> Reply {
+        gateway_page(asked.status.unwrap_or(502), asked.code.as_deref())
     }
 }
 
@@ -196,13 +196,15 @@ pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Hash {
     hash
 }
 
-fn gateway_page(status: u16) -> Reply {
+fn gateway_page(status: u16, code: Option<&str>) -> Reply {
     let reason = http::StatusCode::from_u16(status)
         .ok()
         .and_then(|s| s.canonical_reason());
     let title = format!("{status} {}", reason.unwrap_or("Error"));
+    let escape = |code: &str| code.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let code = code.map_or(String::new(), |code| format!("<center>{}</center>\r\n", escape(code)));
     let page = format!(
-        "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n</body>\r\n</html>\r\n"
+        "<html>\r\n<head><title>{title}</title></head>\r\n<body>\r\n<center><h1>{title}</h1></center>\r\n{code}</body>\r\n</html>\r\n"
     );
     Reply::new(status, page).header("content-type", "text/html")
 }

@@ -173,6 +173,7 @@ async fn a_stop_gives_up_the_reservation_and_commits_nothing() {
                 .store
                 .ledger()
                 .changed_since(0, 9, |e| !e.fired.is_empty())
+                .0
                 .is_empty()
             {
                 changed.changed().await.unwrap();

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::asked::Asked;
+use super::asked::{Asked, fired};
 use super::holds::{Held, Holds};
 use super::line::{Line, Outgoing};
 use super::pause::{Pause, Paused};
 use super::{Conflict, Describe as _, Kind, Operation, Provider, Refusal};
 use crate::faults::{Action, Answer, How, InRequest, Loss, Point, Rules, Verdict};
 use crate::idempotency::{self, Admission, Reservation};
-use crate::ledger::{Content, Fate, Fired, Outcome, Reply, rfc3339};
+use crate::ledger::{Content, Fate, Outcome, Reply, rfc3339};
 use crate::store::{Decision, Stale, Store, Ticket, Tx};
 
 /// Is what every attempt shares; clones share it.
@@ -115,26 +115,28 @@ impl<P: Provider> Attempt<P> {
         let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
             return self.line.lose(How::Close, self.ticket);
         };
-        self.fire(verdict.as_ref());
-        match verdict.map(|v| v.action) {
-            None | Some(Action::Drop(_) | Action::Error(_)) => self.commit(None).await,
-            Some(Action::Pass) => {
-                self.asked.whole.exempt = true;
+        let Some(verdict) = verdict else {
+            return self.commit(None).await;
+        };
+        match verdict.action {
+            Action::Hold => return self.pause_before(Pause::Hold, &verdict).await,
+            Action::Delay(delay) => return self.pause_before(Pause::Delay(delay), &verdict).await,
+            _ => self.fire(&verdict),
+        }
+        match verdict.action {
+            Action::Fail(loss) => self.fail(loss),
+            Action::Refuse(answer) => self.refuse(&answer).await,
+            action => {
+                self.asked.whole.exempt = matches!(action, Action::Pass);
                 self.commit(None).await;
             }
-            Some(Action::Fail(loss)) => self.fail(loss),
-            Some(Action::Refuse(answer)) => self.refuse(&answer).await,
-            Some(Action::Hold) => self.pause_before(Pause::Hold).await,
-            Some(Action::Delay(delay)) => self.pause_before(Pause::Delay(delay)).await,
         }
     }
 
-    /// Notes the rule that fired, if one did.
-    fn fire(&mut self, verdict: Option<&Verdict>) {
-        if let Some(verdict) = verdict {
-            self.rule = Arc::clone(&verdict.rule);
-            self.ticket.note_fired(fired(verdict));
-        }
+    /// Notes the rule that fired.
+    fn fire(&mut self, verdict: &Verdict) {
+        self.rule = Arc::clone(&verdict.rule);
+        self.ticket.note_fired(fired(verdict));
     }
 
     /// Fails before the commit: the provider never sees the request.
@@ -143,7 +145,7 @@ impl<P: Provider> Attempt<P> {
         match loss {
             Loss::End(how) => self.line.lose(how, self.ticket),
             Loss::Gateway(answer) => {
-                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
                 self.answer(reply, None, Fate::Answered);
             }
         }
@@ -157,10 +159,7 @@ impl<P: Provider> Attempt<P> {
             identified,
             ..
         } = &self.asked;
-        let refusal = Refusal {
-            status: answer.status,
-            code: answer.code.clone(),
-        };
+        let refusal = refusal(answer);
         let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
         if identified.key.is_some() && provider.keeps(reply.status) {
             self.injected = Some(reply);
@@ -171,15 +170,19 @@ impl<P: Provider> Attempt<P> {
     }
 
     /// Reserves the key, if there is one, and waits.
-    async fn pause_before(mut self, pause: Pause) {
-        let mut reservation = None;
+    async fn pause_before(mut self, pause: Pause, verdict: &Verdict) {
+        let mut reserved = None;
         if let Some(key) = self.asked.key().cloned() {
-            match self.settle(Until::Reserved).await {
-                Ok((Some(settled), verdict)) => return self.after(settled, verdict).await,
-                Ok((None, _)) => reservation = Some(Reservation::guard(&self.ticket, &key)),
-                Err(Stale) => return self.line.lose(How::Close, self.ticket),
-            }
+            reserved = Some((self.settle(Until::Reserved).await, key));
         }
+        // Noted after: who sees in the journal that it waits must find the key reserved.
+        self.fire(verdict);
+        let reservation = match reserved {
+            None => None,
+            Some((Ok((None, _)), key)) => Some(Reservation::guard(&self.ticket, &key)),
+            Some((Ok((Some(settled), verdict)), _)) => return self.after(settled, verdict).await,
+            Some((Err(Stale), _)) => return self.line.lose(How::Close, self.ticket),
+        };
         match self.pause(pause, Point::Before).await {
             Paused::GoOn => self.commit(reservation).await,
             Paused::Drop(how) => {
@@ -228,7 +231,9 @@ impl<P: Provider> Attempt<P> {
     async fn after(mut self, settled: Settled, verdict: Option<Verdict>) {
         let reply = settled.reply;
         self.record(&reply);
-        self.fire(verdict.as_ref());
+        if let Some(verdict) = &verdict {
+            self.fire(verdict);
+        }
         if !reply.delay.is_zero() {
             match self.pause(Pause::Delay(reply.delay), Point::After).await {
                 Paused::GoOn => {}
@@ -238,7 +243,7 @@ impl<P: Provider> Attempt<P> {
         let pause = match verdict.map(|v| v.action) {
             Some(Action::Drop(how)) => return self.drop_answer(reply, how),
             Some(Action::Error(answer)) => {
-                let reply = overridden(self.asked.provider.gateway(answer.status), &answer);
+                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
                 return self.send(reply, None, Fate::Withheld);
             }
             Some(Action::Hold) => Pause::Hold,
@@ -368,6 +373,14 @@ impl Settled {
     }
 }
 
+/// Says what a rule asks the provider, or the gateway before it, to speak of.
+fn refusal(answer: &Answer) -> Refusal {
+    Refusal {
+        status: answer.status,
+        code: answer.code.clone(),
+    }
+}
+
 /// Puts what a rule says about an answer over what the provider would have said.
 fn overridden(mut reply: Reply, answer: &Answer) -> Reply {
     reply.extra.extend(answer.headers.iter().cloned());
@@ -375,19 +388,4 @@ fn overridden(mut reply: Reply, answer: &Answer) -> Reply {
         reply.content = Content::Bytes(body.clone().into());
     }
     reply
-}
-
-/// Notes a verdict for the ledger.
-#[must_use]
-pub fn fired(verdict: &Verdict) -> Fired {
-    let how = match &verdict.action {
-        Action::Fail(Loss::End(how)) | Action::Drop(how) => Some(how.as_str()),
-        Action::Fail(Loss::Gateway(_)) | Action::Error(_) => Some("status"),
-        _ => None,
-    };
-    Fired {
-        rule: Arc::clone(&verdict.rule),
-        mode: verdict.mode.as_str(),
-        how,
-    }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 const LARGEST_ANSWER: usize = 1 << 30;
 
 /// Holds where to call and what to send along.
@@ -57,6 +57,17 @@ impl Remote {
 
     /// Calls, and returns the answer whatever it is.
     pub(super) async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, Failure> {
+        self.ask_within(CALL_TIMEOUT, method, path, body).await
+    }
+
+    /// Calls, gives the answer so much time, and returns it whatever it is.
+    pub(super) async fn ask_within(
+        &self,
+        longest: Duration,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, Failure> {
         let call = async {
             let (status, incoming) = self.send(method, path, body).await?;
             let whole = Limited::new(incoming, LARGEST_ANSWER).collect().await;
@@ -66,9 +77,9 @@ impl Remote {
                 body: body.to_bytes(),
             })
         };
-        tokio::time::timeout(CALL_TIMEOUT, call)
+        tokio::time::timeout(longest, call)
             .await
-            .unwrap_or_else(|_| Err(self.unreachable(format!("no answer within {} s", CALL_TIMEOUT.as_secs()))))
+            .unwrap_or_else(|_| Err(self.unreachable(format!("no answer within {} s", longest.as_secs()))))
     }
 
     /// Calls, and returns the answer's body as it comes if the suite said yes.
@@ -116,7 +127,8 @@ impl Remote {
             let query = form_urlencoded::Serializer::new(String::new())
                 .append_pair("scope", scope)
                 .finish();
-            format!("?{query}")
+            let separator = if path.contains('?') { '&' } else { '?' };
+            format!("{separator}{query}")
         });
         format!("{}{path}{}", self.url, scope.unwrap_or_default())
     }
@@ -127,19 +139,15 @@ impl Remote {
         struct Envelope {
             error: Words,
         }
+        // The single problems beside it are for machines: the message names each of them.
         #[derive(Deserialize)]
         struct Words {
             message: String,
-            #[serde(default)]
-            problems: Vec<Value>,
         }
-        match serde_json::from_slice::<Envelope>(&reply.body) {
-            Ok(Envelope { error }) => {
-                let problems = error.problems.iter().map(problem);
-                Failure::Refused([error.message.clone()].into_iter().chain(problems).collect())
-            }
-            Err(_) => Failure::Refused(vec![format!("{} answered {}", self.url, reply.status)]),
-        }
+        Failure::Refused(match serde_json::from_slice::<Envelope>(&reply.body) {
+            Ok(Envelope { error }) => error.message,
+            Err(_) => format!("{} answered {}", self.url, reply.status),
+        })
     }
 
     pub(super) fn strange(&self, reason: String) -> Failure {
@@ -154,21 +162,6 @@ impl Remote {
             url: self.url.clone(),
             reason,
         }
-    }
-}
-
-/// Writes one problem: a text as it is, an object by its fields.
-fn problem(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(fields) => {
-            let field = |(name, value): (&String, &Value)| match value {
-                Value::String(text) => format!("{name}: {text}"),
-                other => format!("{name}: {other}"),
-            };
-            fields.iter().map(field).collect::<Vec<_>>().join(", ")
-        }
-        other => other.to_string(),
     }
 }
 
@@ -193,8 +186,8 @@ mod tests {
     use crate::cli::testing::Stub;
 
     #[tokio::test]
-    async fn the_token_is_sent_and_a_refusal_names_every_problem() {
-        let stub = Stub::answering(400, json!({"error": {"message": "no rule was added", "problems": ["mode: unknown", {"field": "on", "value": 0}]}})).await;
+    async fn the_token_is_sent_and_a_refusal_is_said_once() {
+        let stub = Stub::answering(400, json!({"error": {"message": "no rule was added: mode: unknown", "problems": [{"field": "mode", "why": "unknown"}]}})).await;
         let target = Target {
             url: Some(stub.url()),
             token: Some("t0k".to_owned()),
@@ -206,10 +199,7 @@ mod tests {
             .call(Method::GET, "/_faults", None)
             .await
             .unwrap_err();
-        assert_eq!(
-            failure.to_string(),
-            "no rule was added\n  mode: unknown\n  field: on, value: 0"
-        );
+        assert_eq!(failure.to_string(), "no rule was added: mode: unknown");
         assert!(matches!(failure, Failure::Refused(_)));
         assert_eq!(stub.seen(), ["GET /_faults Bearer t0k "]);
     }

@@ -49,8 +49,8 @@ pub enum Failure {
         reason: String,
     },
     /// The suite said no.
-    #[error("{}", .0.join("\n  "))]
-    Refused(Vec<String>),
+    #[error("{0}")]
+    Refused(String),
     /// The answer could not be printed.
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
@@ -109,11 +109,8 @@ mod tests {
         let code = |code: u8| format!("{:?}", ExitCode::from(code));
         assert_eq!(report(Ok(Answer::Yes)), (code(0), String::new()));
         assert_eq!(report(Ok(Answer::No)), (code(1), String::new()));
-        let refused = Failure::Refused(vec!["no".to_owned(), "mode: unknown".to_owned()]);
-        assert_eq!(
-            report(Err(refused)),
-            (code(1), "ackdrop: no\n  mode: unknown\n".to_owned())
-        );
+        let refused = Failure::Refused("no".to_owned());
+        assert_eq!(report(Err(refused)), (code(1), "ackdrop: no\n".to_owned()));
         assert_eq!(report(Err(Failure::Usage("what?".to_owned()))).0, code(2));
         let url = "http://127.0.0.1:1".to_owned();
         let (status, said) = report(Err(Failure::Unreachable {

@@ -1,14 +1,19 @@
 //! `ackdrop events`: every attempt, one a line.
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use http_body_util::BodyExt;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::client::Remote;
 use super::sse::Decoder;
 use super::table::words;
 use super::target::Target;
 use super::{Answer, Console, Failure};
+
+/// How many entries are asked for at once.
+const PAGE: u64 = 1000;
 
 /// Shows every attempt, one a line, in the order in which they began.
 #[derive(Debug, clap::Args)]
@@ -32,24 +37,42 @@ impl Events {
 }
 
 async fn list(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Failure> {
-    let (body, answer) = remote.json(Method::GET, "/_events", None).await?;
+    let (entries, trimmed) = all(remote).await?;
     if remote.json {
-        console.out.write_all(&body)?;
-        writeln!(console.out)?;
+        let events: Vec<Value> = entries.into_values().collect();
+        writeln!(console.out, "{}", json!({"events": events, "journal_trimmed": trimmed}))?;
         return Ok(Answer::Yes);
     }
-    let entries = answer.get("events").unwrap_or(&answer).as_array();
-    let entries = entries.ok_or_else(|| remote.strange("no `events` in it".to_owned()))?;
-    for entry in entries {
+    for entry in entries.values() {
         writeln!(console.out, "{}", line(entry))?;
     }
-    if answer["journal_trimmed"].as_bool() == Some(true) {
+    if trimmed > 0 {
         writeln!(
             console.out,
-            "(older attempts have left the journal; `ackdrop stats` still counts them)"
+            "({trimmed} older attempts have left the journal; `ackdrop stats` still counts them)"
         )?;
     }
     Ok(Answer::Yes)
+}
+
+/// Reads the whole journal, page after page, into the order in which attempts began; says how many have left it.
+async fn all(remote: &Remote) -> Result<(BTreeMap<u64, Value>, u64), Failure> {
+    let mut entries = BTreeMap::new();
+    let mut since = 0;
+    loop {
+        let path = format!("/_events?since={since}&limit={PAGE}");
+        let (_, answer) = remote.json(Method::GET, &path, None).await?;
+        let page = answer["events"].as_array();
+        let page = page.ok_or_else(|| remote.strange("no `events` in it".to_owned()))?;
+        // One that changed while we read comes twice: its last state counts.
+        for entry in page {
+            entries.insert(entry["id"].as_u64().unwrap_or_default(), entry.clone());
+        }
+        match answer["next"].as_u64() {
+            Some(next) if next > since && answer["has_more"] == true => since = next,
+            _ => return Ok((entries, answer["journal_trimmed"].as_u64().unwrap_or_default())),
+        }
+    }
 }
 
 async fn follow(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Failure> {
@@ -64,11 +87,16 @@ async fn follow(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Fa
             .ingest(bytes)
             .map_err(|_| remote.strange("an event without end".to_owned()))?;
         for event in events {
-            let text = match serde_json::from_str(&event) {
-                Ok(entry) if !remote.json => line(&entry),
-                _ => event,
-            };
-            writeln!(console.out, "{text}")?;
+            if remote.json {
+                writeln!(console.out, "{event}")?;
+                continue;
+            }
+            let entry: Value = serde_json::from_str(&event)
+                .map_err(|error| remote.strange(format!("an event that is no JSON ({error})")))?;
+            // For people one line an attempt, as the log has it: when it has its outcome and its fate.
+            if !entry["outcome"].is_null() && !entry["fate"].is_null() {
+                writeln!(console.out, "{}", line(&entry))?;
+            }
         }
         console.out.flush()?;
     }
@@ -77,36 +105,45 @@ async fn follow(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Fa
 
 /// Writes an attempt as the log does, its time in front: `stripe charges.create key=order-17 accepted withheld(reset) fault=f1`.
 fn line(entry: &Value) -> String {
-    let text = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| words(&entry[*name]))
-            .find(|text| !text.is_empty())
-    };
+    let text = |name: &str| Some(words(&entry[name])).filter(|text| !text.is_empty());
     let named = |label: &str, value: Option<String>| value.map(|value| format!("{label}={value}"));
-    let scope = text(&["scope"]).filter(|scope| scope != "default");
-    let fate = text(&["fate"]).map(|fate| match text(&["how"]) {
-        Some(how) => format!("{fate}({how})"),
-        None => fate,
-    });
+    let faults = entry["faults"].as_array().map_or(&[][..], Vec::as_slice);
+    let how = faults
+        .iter()
+        .rev()
+        .map(|fault| words(&fault["how"]))
+        .find(|how| !how.is_empty());
+    let fate = match (text("fate"), how) {
+        (Some(fate), Some(how)) if fate == "withheld" => format!("{fate}({how})"),
+        (Some(fate), _) => fate,
+        (None, _) => "open".to_owned(),
+    };
+    let scope = text("scope").filter(|scope| scope != "default");
     let parts = [
-        text(&["arrived", "arrived_at"]),
-        named("scope", scope),
-        text(&["provider"]),
-        text(&["operation"]),
-        named("key", text(&["key"])),
-        Some(text(&["outcome"]).unwrap_or_else(|| "in flight".to_owned())),
-        Some(fate.unwrap_or_else(|| "open".to_owned())),
-        named("fault", rule(entry)),
+        text("arrived"),
+        scope.map(|scope| format!("~{scope}")),
+        text("provider"),
+        text("operation"),
+        named("key", text("key").map(quoted)),
+        Some(text("outcome").unwrap_or_else(|| "in_flight".to_owned())),
+        Some(fate),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let rules = faults.iter().map(|fault| format!("fault={}", words(&fault["rule"])));
+    let parts = parts
+        .into_iter()
+        .flatten()
+        .chain(rules)
+        .chain(named("duplicate", text("duplicate")));
+    parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Names the rule that fired, by its id where it has one.
-fn rule(entry: &Value) -> Option<String> {
-    let rule = entry.get("fault").or_else(|| entry.get("rule"))?;
-    let name = words(rule.get("id").unwrap_or(rule));
-    (!name.is_empty()).then_some(name)
+/// Quotes what would not stand as one word of a line.
+fn quoted(text: String) -> String {
+    if text.contains([' ', '"']) {
+        format!("{text:?}")
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -120,32 +157,51 @@ mod tests {
     #[test]
     fn a_line_is_the_logs_with_its_time() {
         let entry = json!({"arrived": "2026-01-01T00:00:00Z", "scope": "default", "provider": "stripe", "operation": "charges.create",
-            "key": "order-17", "outcome": "accepted", "fate": "withheld", "how": "reset", "fault": "f1"});
+            "key": "order-17", "outcome": "accepted", "fate": "withheld", "duplicate": null,
+            "faults": [{"rule": "f1", "mode": "drop-after-commit", "how": "reset"}]});
         assert_eq!(
             line(&entry),
             "2026-01-01T00:00:00Z stripe charges.create key=order-17 accepted withheld(reset) fault=f1"
         );
-        let begun = json!({"scope": "alice", "provider": "smtp", "operation": "mail", "key": null, "outcome": null, "fate": null, "fault": {"id": "f2"}});
-        assert_eq!(line(&begun), "scope=alice smtp mail in flight open fault=f2");
+        let begun = json!({"scope": "alice", "provider": "smtp", "operation": "mail", "key": null, "outcome": null, "fate": null, "faults": [{"rule": "f2", "mode": "delay"}]});
+        assert_eq!(line(&begun), "~alice smtp mail in_flight open fault=f2");
     }
 
     #[tokio::test]
-    async fn the_list_and_the_stream() {
-        let entry = json!({"provider": "smtp", "operation": "mail", "outcome": "accepted", "fate": "answered"});
-        let stub = Stub::answering(200, json!({"events": [entry, entry], "journal_trimmed": true})).await;
-        let (ended, text) = stub.run(&["events"]).await;
+    async fn every_page_of_the_journal_is_read_and_each_attempt_is_shown_once_in_its_order() {
+        let entry = |id: u64, outcome: &str| json!({"id": id, "provider": "smtp", "operation": "mail", "outcome": outcome, "fate": "answered"});
+        let first = json!({"events": [entry(2, "failed"), entry(1, "accepted")], "next": 5, "has_more": true, "journal_trimmed": 0});
+        let second = json!({"events": [entry(2, "refused")], "next": 9, "has_more": false, "journal_trimmed": 3});
+        let stub = Stub::answering_each(vec![(200, first.to_string()), (200, second.to_string())]).await;
+        let (ended, text) = stub.run(&["events", "--scope", "alice"]).await;
         assert_eq!(ended.unwrap(), Answer::Yes);
         assert_eq!(
             text,
-            "smtp mail accepted answered\nsmtp mail accepted answered\n(older attempts have left the journal; `ackdrop stats` still counts them)\n"
+            "smtp mail accepted answered\nsmtp mail refused answered\n(3 older attempts have left the journal; `ackdrop stats` still counts them)\n"
         );
+        assert_eq!(
+            stub.seen(),
+            [
+                "GET /_events?since=0&limit=1000&scope=alice - ",
+                "GET /_events?since=5&limit=1000&scope=alice - "
+            ]
+        );
+    }
 
-        let stub = Stub::answering_text(200, &format!(": hello\n\ndata: {entry}\n\n")).await;
+    #[tokio::test]
+    async fn the_stream_shows_people_whole_attempts_and_machines_everything() {
+        let begun = json!({"id": 1, "provider": "smtp", "operation": "mail", "outcome": null, "fate": null});
+        let entry =
+            json!({"id": 1, "provider": "smtp", "operation": "mail", "outcome": "accepted", "fate": "answered"});
+        let stub = Stub::answering_text(200, &format!(": hello\n\ndata: {begun}\n\ndata: {entry}\n\n")).await;
         assert_eq!(
             stub.run(&["events", "--follow"]).await.1,
             "smtp mail accepted answered\n"
         );
-        assert_eq!(stub.run(&["events", "-f", "--json"]).await.1, format!("{entry}\n"));
+        assert_eq!(
+            stub.run(&["events", "-f", "--json"]).await.1,
+            format!("{begun}\n{entry}\n")
+        );
         assert_eq!(stub.seen()[0], "GET /_events/stream - ");
     }
 }

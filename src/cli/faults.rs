@@ -5,6 +5,7 @@ use http::Method;
 use serde_json::{Map, Value};
 
 use super::client::Remote;
+use super::stats::strays;
 use super::table::{aligned, words};
 use super::target::Target;
 use super::{Answer, Console, Failure};
@@ -110,11 +111,23 @@ fn show(remote: &Remote, body: &[u8], answer: &Value, console: &mut Console<'_>)
         _ => return Err(remote.strange("no `faults` in it".to_owned())),
     };
     console.out.write_all(render(&rules).as_bytes())?;
+    for line in strays(answer) {
+        writeln!(console.out, "{line}")?;
+    }
     Ok(Answer::Yes)
 }
 
 /// Fields of a rule that are not what its author wrote.
-const KEPT_BY_THE_SUITE: [&str; 7] = ["id", "source", "matched", "fired", "skipped", "near_miss", "state"];
+const KEPT_BY_THE_SUITE: [&str; 8] = [
+    "id",
+    "source",
+    "matched",
+    "fired",
+    "skipped",
+    "near_miss",
+    "armed",
+    "expired",
+];
 
 fn render(rules: &[Value]) -> String {
     if rules.is_empty() {
@@ -124,11 +137,16 @@ fn render(rules: &[Value]) -> String {
         .map(str::to_owned)
         .to_vec();
     let rows = rules.iter().map(|rule| {
-        let mut row = ["id", "source", "state", "matched", "fired", "skipped"]
-            .map(|name| words(&rule[name]))
-            .to_vec();
-        row.push(short(rule));
-        row
+        let cell = |name: &str| words(&rule[name]);
+        vec![
+            cell("id"),
+            cell("source"),
+            state(rule).to_owned(),
+            cell("matched"),
+            cell("fired"),
+            cell("skipped"),
+            short(rule),
+        ]
     });
     let rows: Vec<Vec<String>> = [head].into_iter().chain(rows).collect();
     let mut text = aligned(&rows, &[0, 1, 2, 6]);
@@ -140,6 +158,15 @@ fn render(rules: &[Value]) -> String {
         }
     }
     text
+}
+
+/// Says in a word whether a rule may still fire.
+fn state(rule: &Value) -> &'static str {
+    match (rule["armed"].as_bool(), rule["expired"].as_bool()) {
+        (_, Some(true)) => "expired",
+        (Some(true), _) => "armed",
+        _ => "spent",
+    }
 }
 
 /// Writes a rule in the short form, as one would type it.
@@ -169,9 +196,9 @@ mod tests {
     #[tokio::test]
     async fn the_list_shows_what_a_rule_did_and_why_it_did_not() {
         let stub = Stub::answering(200, json!({"faults": [
-            {"id": "f1", "source": "api", "mode": "drop-after-commit", "how": "reset", "on": 1, "matched": 3, "fired": 1, "skipped": 2, "near_miss": null, "state": "spent"},
+            {"id": "f1", "source": "api", "mode": "drop-after-commit", "how": "reset", "on": 1, "matched": 3, "fired": 1, "skipped": 2, "near_miss": null, "armed": false, "expired": false},
             {"id": "f12", "source": "--fault", "mode": "refuse", "provider": "stripe", "key": "order-*", "matched": 0, "fired": 0, "skipped": 0,
-             "near_miss": {"field": "key", "wanted": "order-*", "got": "invoice-1"}, "state": "armed"}]})).await;
+             "near_miss": {"field": "key", "wanted": "order-*", "got": "invoice-1"}, "armed": true, "expired": false}]})).await;
         let (_, text) = stub.run(&["faults"]).await;
         insta::assert_snapshot!(text, @r"
     id   source   state  matched  fired  skipped  rule
@@ -186,7 +213,7 @@ mod tests {
 
     #[tokio::test]
     async fn rules_are_sent_as_one_list_in_either_form() {
-        let rule = json!({"id": "f1", "source": "api", "mode": "pass", "matched": 0, "fired": 0, "skipped": 0, "state": "armed"});
+        let rule = json!({"id": "f1", "source": "api", "mode": "pass", "matched": 0, "fired": 0, "skipped": 0, "armed": true, "expired": false});
         let stub = Stub::answering(201, rule).await;
         stub.run(&["faults", "add", "pass; on=2", "--scope", "alice"])
             .await

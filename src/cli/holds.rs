@@ -40,6 +40,9 @@ enum Action {
         /// How a drop ends the connection: close, reset, hang or truncate
         #[arg(long, value_name = "HOW")]
         how: Option<String>,
+        /// How many bytes of the answer a truncate lets through
+        #[arg(long, value_name = "COUNT")]
+        bytes: Option<u64>,
     },
     /// Wait until something is held, and list it: exit code 0, or 1 if the time runs out
     Wait {
@@ -65,31 +68,18 @@ impl Holds {
                 let (body, answer) = remote.json(Method::GET, "/_holds", None).await?;
                 show(&remote, &body, &answer, console)
             }
-            Action::Release { id, then, how } => release(&remote, &id, then, how, console).await,
+            Action::Release { id, then, how, bytes } => {
+                let body = released(then, how.as_deref(), bytes)?;
+                release(&remote, &id, &body, console).await
+            }
             Action::Wait { timeout } => wait(&remote, timeout, console).await,
         }
     }
 }
 
-async fn release(
-    remote: &Remote,
-    id: &str,
-    then: Then,
-    how: Option<String>,
-    console: &mut Console<'_>,
-) -> Result<Answer, Failure> {
-    let body = match (then, how) {
-        (Then::Answer, None) => json!({"then": "answer"}),
-        (Then::Drop, None) => json!({"then": "drop"}),
-        (Then::Drop, Some(how)) => json!({"then": "drop", "how": how}),
-        (Then::Answer, Some(_)) => {
-            return Err(Failure::Usage(
-                "--how says how to drop: give --then drop with it".to_owned(),
-            ));
-        }
-    };
+async fn release(remote: &Remote, id: &str, body: &Value, console: &mut Console<'_>) -> Result<Answer, Failure> {
     let path = format!("/_holds/{}/release", segment(id));
-    let answer = remote.call(Method::POST, &path, Some(&body)).await?;
+    let answer = remote.call(Method::POST, &path, Some(body)).await?;
     if remote.json {
         console.out.write_all(&answer)?;
         writeln!(console.out)?;
@@ -97,6 +87,23 @@ async fn release(
         writeln!(console.out, "released {id}")?;
     }
     Ok(Answer::Yes)
+}
+
+/// Writes what a release asks for.
+fn released(then: Then, how: Option<&str>, bytes: Option<u64>) -> Result<Value, Failure> {
+    let mut body = json!({"then": if then == Then::Drop { "drop" } else { "answer" }});
+    if then == Then::Answer && (how.is_some() || bytes.is_some()) {
+        return Err(Failure::Usage(
+            "--how and --bytes say how to drop: give --then drop with them".to_owned(),
+        ));
+    }
+    if let Some(how) = how {
+        body["how"] = how.into();
+    }
+    if let Some(bytes) = bytes {
+        body["bytes"] = bytes.into();
+    }
+    Ok(body)
 }
 
 async fn wait(remote: &Remote, timeout: Duration, console: &mut Console<'_>) -> Result<Answer, Failure> {

@@ -2,6 +2,7 @@
 //!
 //! Every command writes to the [`Console`] it is handed and returns an [`Answer`] or a [`Failure`]; main makes the exit code of it.
 
+mod assert;
 mod ca;
 mod client;
 mod console;
@@ -10,6 +11,7 @@ mod events;
 mod faults;
 mod flags;
 mod holds;
+mod objects;
 mod ready;
 mod reset;
 pub mod serve;
@@ -52,6 +54,7 @@ Examples:
   ackdrop                                                    run the suite on its usual ports
   ackdrop faults add 'drop-after-commit; how=reset; on=1'    lose the next accepted answer
   ackdrop stats                                              how often did it really happen?
+  ackdrop assert 'stripe.charge == 1' --watch 3s             wait until it is so, and look for late effects
   ackdrop reset                                              begin again at zero
 
 Exit codes: 0 fine; 1 the suite said no, or the answer is no; 2 wrong usage, or the suite cannot be reached.";
@@ -80,12 +83,16 @@ pub enum Command {
 pub enum Ask {
     /// Show what was received, accepted, and done twice
     Stats(stats::Stats),
+    /// Wait until counts are as expected: exit code 0 or 1
+    Assert(assert::Assert),
     /// Show every attempt, one a line
     Events(events::Events),
     /// Arm, list and clear fault rules
     Faults(faults::Faults),
     /// List and release attempts that a hold stopped
     Holds(holds::Holds),
+    /// Put objects under ids of your choice; list what can be put
+    Objects(objects::Objects),
     /// Clear state, counts and API rules, of everything or of one scope
     Reset(reset::Reset),
     /// Say whether the suite takes requests: exit code 0 or 1
@@ -111,9 +118,11 @@ impl Ask {
     pub async fn run(self, console: &mut Console<'_>) -> Result<Answer, Failure> {
         match self {
             Self::Stats(command) => command.run(console).await,
+            Self::Assert(command) => command.run(console).await,
             Self::Events(command) => command.run(console).await,
             Self::Faults(command) => command.run(console).await,
             Self::Holds(command) => command.run(console).await,
+            Self::Objects(command) => command.run(console).await,
             Self::Reset(command) => command.run(console).await,
             Self::Ready(command) => command.run(console).await,
             Self::Ca(command) => command.run(console).await,
@@ -164,7 +173,7 @@ mod tests {
             );
         }
         for command in [
-            "serve", "demo", "stats", "events", "faults", "holds", "reset", "ready", "ca",
+            "serve", "demo", "stats", "assert", "events", "faults", "holds", "objects", "reset", "ready", "ca",
         ] {
             assert!(help.contains(&format!("\n  {command} ")), "{command}");
         }

@@ -117,6 +117,21 @@ fn effects(providers: &[(&String, &Value)]) -> String {
     aligned(&rows, &[0, 1, 2, 4])
 }
 
+/// How many of the last requests that no provider knows are shown.
+const STRAYS: usize = 5;
+
+/// Says how many requests no provider knows, and shows the last of them: a wrong base URL is seen at once.
+pub(super) fn strays(answer: &Value) -> Vec<String> {
+    let unmatched @ 1.. = count(answer, "unmatched") else {
+        return Vec::new();
+    };
+    let last: Vec<&Value> = answer["unmatched_last"].as_array().into_iter().flatten().collect();
+    let shown = last.iter().rev().take(STRAYS).rev();
+    let head = format!("unmatched   {unmatched} (no provider has that path)");
+    let lines = shown.map(|line| format!("            {}", words(line)));
+    [head].into_iter().chain(lines).collect()
+}
+
 fn closing(stats: &Value) -> String {
     let faults = &stats["faults"];
     let mut lines = vec![format!(
@@ -124,11 +139,13 @@ fn closing(stats: &Value) -> String {
         count(faults, "armed"),
         count(faults, "fired")
     )];
-    if let unmatched @ 1.. = count(stats, "unmatched") {
-        lines.push(format!("unmatched   {unmatched} (no provider has that path)"));
-    }
-    if stats["journal_trimmed"].as_bool() == Some(true) || count(stats, "journal_trimmed") > 0 {
-        lines.push("journal     trimmed: the oldest entries are gone, the counts are whole".to_owned());
+    lines.extend(strays(stats));
+    let trimmed = &stats["journal_trimmed"];
+    let (entries, bodies) = (count(trimmed, "entries"), count(trimmed, "bodies"));
+    if entries + bodies > 0 {
+        lines.push(format!(
+            "journal     let go of its oldest {entries} attempts and {bodies} bodies; the counts are whole"
+        ));
     }
     lines.push(format!(
         "since       {} (generation {})",
@@ -214,13 +231,13 @@ mod tests {
     #[test]
     fn an_empty_suite_says_so() {
         let empty = json!({"generation": 2, "since": "2026-01-01T00:00:00Z", "providers": {}, "total": {},
-            "faults": {"armed": 1, "fired": 0}, "unmatched": 3, "journal_trimmed": true});
+            "faults": {"armed": 1, "fired": 0}, "unmatched": 3, "journal_trimmed": {"entries": 7, "bodies": 0}});
         insta::assert_snapshot!(render(&empty).unwrap(), @r"
     No attempt has arrived.
 
     faults      1 armed, 0 fired
     unmatched   3 (no provider has that path)
-    journal     trimmed: the oldest entries are gone, the counts are whole
+    journal     let go of its oldest 7 attempts and 0 bodies; the counts are whole
     since       2026-01-01T00:00:00Z (generation 2)
     ");
     }

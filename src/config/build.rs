@@ -1,6 +1,6 @@
 //! From the validated settings to a suite's builder.
 
-use super::{Config, Origin};
+use super::{Config, Origin, Secret};
 use crate::faults::Source;
 use crate::ledger;
 use crate::suite::{self, Builder, Kind, Suite};
@@ -25,6 +25,7 @@ impl Config {
             .arriving(limits.arriving_memory)
             .hang_cap(limits.hang_cap)
             .orders_require_key(self.orders_require_key)
+            .admin(self.admin_token.as_ref().map(Secret::reveal), &self.admin_host)
             .smtp(suite::Offer {
                 mechanisms: self.smtp_auth.clone().into(),
                 starttls: self.smtp_starttls,
@@ -48,6 +49,9 @@ impl Config {
                 Origin::Flag | Origin::Default => Source::Flag,
             };
             builder = builder.fault(source, given.source.to_string(), &given.text);
+        }
+        if let Some(seed) = &self.seed {
+            builder = builder.seed(seed.path.display().to_string(), seed.objects.clone());
         }
         match &self.ca {
             Some(dir) => builder.ca(dir),

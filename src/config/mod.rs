@@ -7,6 +7,7 @@ mod build;
 mod given;
 mod listen;
 mod problem;
+mod seed;
 mod settings;
 mod source;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 pub use self::given::environment;
 pub use self::problem::{Problem, Problems};
+pub use self::seed::Seed;
 pub use self::settings::{SETTINGS, Setting};
 pub use self::source::{Origin, Source};
 pub use self::value::{Log, duration, size};
@@ -40,6 +42,8 @@ pub struct Config {
     pub smtps: Vec<Listen>,
     /// Fault rules as they were written: those of the file first, then of flags, then of the environment.
     pub faults: Vec<Given>,
+    /// What every world begins with.
+    pub seed: Option<Seed>,
     /// The folder that keeps the certificate authority; none keeps it in memory.
     pub ca: Option<PathBuf>,
     /// The file that was read.
@@ -166,6 +170,7 @@ impl Config {
             smtp: Vec::new(),
             smtps: Vec::new(),
             faults: Vec::new(),
+            seed: None,
             ca: None,
             config: None,
             log: Log::Text,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
-use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret};
+use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub(super) enum Kind {
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
     Path(Field<Option<PathBuf>>),
+    Seed(Field<Option<Seed>>),
     Secret(Field<Option<Secret>>),
     Log(Field<Log>),
     Switch(Field<bool>),
@@ -49,6 +50,7 @@ pub static SETTINGS: &[Setting] = &[
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
+    row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
     row("config", GENERAL, "FILE", "", "Read settings from this TOML file; its keys are these flags' names with _ for -", Kind::Path(|c| &mut c.config)),
     row("ca", GENERAL, "DIR", "", "Keep the certificate authority in this folder, as ca.pem and ca.key; without it a new one is made at each start", Kind::Path(|c| &mut c.ca)),
     row("log", GENERAL, "FORM", "text", "Log to standard error as text, json or off", Kind::Log(|c| &mut c.log)),
@@ -141,6 +143,9 @@ impl Kind {
             }
             Self::Path(field) => one(values, problems, field(config), |text| {
                 not_empty(text).map(|text| Some(PathBuf::from(text)))
+            }),
+            Self::Seed(field) => one(values, problems, field(config), |text| {
+                Seed::read(not_empty(text)?).map(Some)
             }),
             Self::Secret(field) => one(values, problems, field(config), |text| {
                 not_empty(text).map(|text| Some(Secret::new(text.to_owned())))

@@ -34,6 +34,12 @@ fn samples(setting: &Setting) -> [&'static str; 3] {
         ("SIZE", _) => ["11KiB", "12MB", "13"],
         ("TIME", _) => ["11ms", "12s", "13m"],
         ("RULE", _) => ["pass", "refuse; status=402", r#"{"mode":"pass"}"#],
+        // It is read at once: any file of TOML will do here.
+        (_, "seed") => [
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/.deny.toml"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/.rustfmt.toml"),
+        ],
         _ => ["one", "two", "three"],
     }
 }
@@ -48,6 +54,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "smtps" => format!("{:?}", config.smtps),
         "fault" => format!("{:?}", config.faults.iter().map(|rule| &rule.text).collect::<Vec<_>>()),
         "config" => format!("{:?}", config.config),
+        "seed" => format!("{:?}", config.seed.map(|seed| seed.path)),
         "ca" => format!("{:?}", config.ca),
         "log" => format!("{:?}", config.log),
         "smtp_auth" => format!("{:?}", config.smtp_auth),

@@ -1,5 +1,7 @@
 //! Checks what the fields of a rule are together, and makes the rule of them.
 
+use serde_json::Value;
+
 use super::catalog::{self, Catalog, Reach};
 use super::condition::{Condition, Field, Wanted};
 use super::occasion::On;
@@ -275,7 +277,7 @@ fn action(draft: &Draft, mode: Mode) -> Action {
     let answer = || Answer {
         status: draft.status.and_then(|status| u16::try_from(status).ok()),
         code: draft.code.clone(),
-        headers: draft.headers.clone(),
+        headers: answer_headers(draft),
         body: draft.body.clone(),
     };
     match mode {
@@ -288,4 +290,15 @@ fn action(draft: &Draft, mode: Mode) -> Action {
         Mode::Delay => Action::Delay(draft.delay.unwrap_or_default()),
         Mode::Refuse => Action::Refuse(answer()),
     }
+}
+
+/// Returns the header fields of an answer; a body that is given as JSON is sent as JSON, unless they say what it is.
+fn answer_headers(draft: &Draft) -> Vec<(String, String)> {
+    const TYPE: &str = "content-type";
+    let mut headers = draft.headers.clone();
+    let is_json = matches!(draft.given.get("body"), Some(Value::Object(_) | Value::Array(_)));
+    if is_json && headers.iter().all(|(name, _)| name != TYPE) {
+        headers.push((TYPE.to_owned(), "application/json".to_owned()));
+    }
+    headers
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::facts::Facts;
 use super::view::NearMiss;
 use super::wildcard::Pattern;
-use crate::ledger::Outcome;
+use crate::ledger::{Outcome, secrets};
 
 /// How much of a value a near miss repeats.
 const SHOWN: usize = 200;
@@ -113,10 +113,10 @@ impl Miss<'_, '_> {
                 shown(&self.condition.wanted.text())
             },
             got: got.map(|got| {
-                if hidden || has_card_number(&got) {
+                if hidden {
                     SECRET.to_owned()
                 } else {
-                    shown(&got)
+                    shown(&secrets::clean(&got))
                 }
             }),
         }
@@ -229,28 +229,4 @@ fn shown(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
-}
-
-/// Tells whether a run of digits in the text, spaced or dashed, passes for a card number.
-fn has_card_number(text: &str) -> bool {
-    text.split(|c: char| !(c.is_ascii_digit() || c == ' ' || c == '-'))
-        .map(|run| run.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>())
-        .any(|digits| (13..=19).contains(&digits.len()) && passes_luhn(&digits))
-}
-
-fn passes_luhn(digits: &[u8]) -> bool {
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(place, digit)| {
-            let digit = u32::from(digit - b'0');
-            match (place % 2, digit) {
-                (0, digit) => digit,
-                (_, digit) if digit > 4 => digit * 2 - 9,
-                (_, digit) => digit * 2,
-            }
-        })
-        .sum();
-    sum.is_multiple_of(10)
 }

@@ -44,18 +44,16 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(rule) = self.rule {
-            write!(f, "[{rule}]")?;
-            if !self.field.is_empty() {
-                f.write_str(".")?;
-            }
-        }
-        f.write_str(&self.field)?;
-        if !self.value.is_null() {
-            write!(f, " = {}", self.value)?;
-        }
-        if self.rule.is_some() || !self.field.is_empty() {
-            f.write_str(": ")?;
+        let place = match self.rule {
+            Some(rule) if self.field.is_empty() => format!("[{rule}]"),
+            Some(rule) => format!("[{rule}].{}", self.field),
+            None => self.field.clone(),
+        };
+        let value = (!self.value.is_null()).then(|| self.value.to_string());
+        let given = [(!place.is_empty()).then_some(place), value];
+        let given: Vec<String> = given.into_iter().flatten().collect();
+        if !given.is_empty() {
+            write!(f, "{}: ", given.join(" = "))?;
         }
         f.write_str(&self.why)?;
         if !self.allowed.is_empty() {
@@ -75,5 +73,23 @@ fn cut(value: &Value) -> Value {
     match text.char_indices().nth(SHOWN) {
         None => value.clone(),
         Some((end, _)) => Value::String(format!("{}…", &text[..end])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Problem;
+
+    #[test]
+    fn what_is_known_is_said_and_no_more() {
+        let said = |rule, field, value| Problem::new(rule, field, &value, "is wrong").to_string();
+        assert_eq!(said(None, "", json!(null)), "is wrong");
+        assert_eq!(said(None, "", json!("x")), "\"x\": is wrong");
+        assert_eq!(said(None, "on", json!(0)), "on = 0: is wrong");
+        assert_eq!(said(None, "on", json!(null)), "on: is wrong");
+        assert_eq!(said(Some(2), "", json!(7)), "[2] = 7: is wrong");
+        assert_eq!(said(Some(2), "on", json!(0)), "[2].on = 0: is wrong");
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
 
 use super::condition::{self, Nearness};
 use super::facts::Facts;
@@ -20,6 +22,7 @@ pub const MAX_API_RULES: usize = 1_000;
 #[derive(Clone)]
 pub struct Rules {
     set: Arc<Mutex<Set>>,
+    changed: watch::Sender<()>,
     clock: Arc<dyn Fn() -> Instant + Send + Sync>,
 }
 
@@ -55,6 +58,7 @@ impl Rules {
     pub fn with_clock(clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         Self {
             set: Arc::default(),
+            changed: watch::Sender::default(),
             clock: Arc::new(clock),
         }
     }
@@ -74,6 +78,10 @@ impl Rules {
         if verdict.is_some() {
             set.count_fired(facts.scope);
         }
+        if verdict.is_some() || !set.rules.is_empty() {
+            drop(set);
+            self.changed.send_replace(());
+        }
         verdict
     }
 
@@ -87,7 +95,10 @@ impl Rules {
         if source == Source::Api {
             set.leave_room(rules.len()).map_err(|problem| vec![problem])?;
         }
-        Ok(rules.into_iter().map(|spec| set.install(spec, source, now)).collect())
+        let views = rules.into_iter().map(|spec| set.install(spec, source, now)).collect();
+        drop(set);
+        self.changed.send_replace(());
+        Ok(views)
     }
 
     /// Lists the rules in the order in which they are asked: all, or those of one scope alone.
@@ -104,7 +115,10 @@ impl Rules {
         let mut set = self.lock();
         let before = set.rules.len();
         set.rules.retain(|rule| *rule.id != *id);
-        set.rules.len() < before
+        let removed = set.rules.len() < before;
+        drop(set);
+        self.changed.send_replace(());
+        removed
     }
 
     /// Removes the rules that the API installed: all, or those of one scope alone.
@@ -112,6 +126,7 @@ impl Rules {
         self.lock()
             .rules
             .retain(|rule| rule.source != Source::Api || !rule.is_of(scope));
+        self.changed.send_replace(());
     }
 
     /// Starts over, wholly or in one scope alone: API rules go, those of file, flag and environment are armed again
@@ -128,6 +143,27 @@ impl Rules {
             None => set.fired.clear(),
             Some(scope) => _ = set.fired.remove(scope),
         }
+        drop(set);
+        self.changed.send_replace(());
+    }
+
+    /// Subscribes to changes of rules and of what they counted. That a rule's time is over changes nothing:
+    /// [`until_expiry`](Self::until_expiry) says when to look.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Returns how long it takes until the next rule expires.
+    #[must_use]
+    pub fn until_expiry(&self) -> Option<Duration> {
+        let now = (self.clock)();
+        let set = self.lock();
+        let left = |rule: &Installed| {
+            let length = rule.spec.expires_in?;
+            length.checked_sub(now.saturating_duration_since(rule.since))
+        };
+        set.rules.iter().filter_map(left).filter(|left| !left.is_zero()).min()
     }
 
     /// Sums up all rules, or one scope's: the rules bound to it, and what fired in it.

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+/// How many bodies that are gone are never worth a sweep.
+const FEW: usize = 1_000;
+
 /// Holds the bytes that one attempt brought, or no longer.
 #[derive(Clone, Debug)]
 pub struct Body(Arc<Slot>);
@@ -90,7 +93,25 @@ pub struct Bodies {
     limit: u64,
     total: Arc<AtomicU64>,
     trimmed: AtomicU64,
-    queue: Mutex<VecDeque<Weak<Slot>>>,
+    queue: Mutex<Queue>,
+}
+
+/// Holds all bodies, oldest first. Those that are gone are taken out whenever there may be as many of them as of others, for one that
+/// stays for long keeps its place before them.
+#[derive(Debug, Default)]
+struct Queue {
+    slots: VecDeque<Weak<Slot>>,
+    sweep_at: usize,
+}
+
+impl Queue {
+    fn push(&mut self, slot: &Arc<Slot>) {
+        if self.slots.len() >= self.sweep_at {
+            self.slots.retain(|slot| slot.strong_count() > 0);
+            self.sweep_at = 2 * self.slots.len() + FEW;
+        }
+        self.slots.push_back(Arc::downgrade(slot));
+    }
 }
 
 impl Bodies {
@@ -122,7 +143,8 @@ impl Bodies {
             total: Arc::clone(&self.total),
         });
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.push_back(Arc::downgrade(&slot));
+        queue.push(&slot);
+        let queue = &mut queue.slots;
         while let Some(oldest) = queue.front() {
             match oldest.upgrade() {
                 None => {
@@ -137,7 +159,6 @@ impl Bodies {
                 Some(_) => break,
             }
         }
-        drop(queue);
         Body(slot)
     }
 
@@ -169,6 +190,18 @@ mod tests {
         assert_eq!((first.size(), first.hash()), (10, second.hash()));
         assert!(second.content().is_some() && third.content().is_some());
         assert_eq!((bodies.total(), bodies.trimmed()), (20, 1));
+    }
+
+    #[test]
+    fn bodies_that_are_gone_take_no_room_behind_one_that_stays() {
+        let bodies = Bodies::new(1_000);
+        let keep = || bodies.keep(Bytes::new(), Bytes::from_static(b"0123456789"), false);
+        let stays = keep();
+        for _ in 0..20_000 {
+            drop(keep());
+        }
+        assert!(bodies.queue.lock().unwrap().slots.len() <= FEW + 2);
+        assert!(stays.content().is_some());
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub struct Correlation {
 }
 
 /// Sums up one provider, as `/_stats` shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// Whether the provider enforces its key.
     pub class: Class,
@@ -203,15 +203,12 @@ impl Book {
             c.duplicates += u64::from(duplicate.is_some());
         });
         if let Some(summary) = self.providers.get_mut(&live.provider) {
-            // Where there are several ways to know a duplicate, each is shown from the first on.
-            for correlation in correlations
-                .iter()
-                .filter(|_| outcome == Outcome::Accepted && correlations.len() > 1)
-            {
-                summary.duplicates_by.entry(correlation.by).or_default();
-            }
-            if let Some(by) = duplicate {
-                *summary.duplicates_by.entry(by).or_default() += 1;
+            let several_ways = correlations.len() > 1 || summary.class == Class::KeyAdvisory;
+            if outcome == Outcome::Accepted && several_ways {
+                for correlation in correlations {
+                    *summary.duplicates_by.entry(correlation.by).or_default() +=
+                        u64::from(duplicate == Some(correlation.by));
+                }
             }
             for effect in effects {
                 *summary.effects.entry(effect.kind.clone()).or_default() += effect.count;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 use super::{Body, Content, Correlation, Effect, Fate, Outcome};
 
@@ -110,11 +111,12 @@ impl Entry {
             line = format!("~{} {line}", self.scope);
         }
         if let Some(key) = &self.key {
-            line.push_str(&format!(" key={}", super::secrets::clean(key)));
+            line.push_str(&format!(" key={}", one_word(&super::secrets::clean(key))));
         }
         line.push_str(&format!(" {}", self.outcome.map_or("in_flight", Outcome::as_str)));
         line.push_str(&format!(" {}", self.fate.map_or("open", Fate::as_str)));
-        if let Some(how) = self.fired.iter().rev().find_map(|f| f.how) {
+        let how = self.fired.iter().rev().find_map(|f| f.how);
+        if let (Some(Fate::Withheld), Some(how)) = (self.fate, how) {
             line.push_str(&format!("({how})"));
         }
         for fired in &self.fired {
@@ -175,6 +177,15 @@ impl Entry {
     }
 }
 
+/// Quotes what would not stand as one word of a line: a client's text must never look like a line of its own.
+fn one_word(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '"') {
+        format!("{text:?}").into()
+    } else {
+        text.into()
+    }
+}
+
 /// How many bytes of a body an entry shows; the whole of it is with the mail or the delivery.
 const SHOWN: usize = 64 << 10;
 
@@ -194,10 +205,10 @@ impl Recorded {
     }
 }
 
-/// Renders a time as RFC 3339, to the microsecond.
+/// Renders a time as RFC 3339 in UTC, always to the microsecond, so that texts sort as times do.
 #[must_use]
 pub fn rfc3339(time: Option<OffsetDateTime>) -> Option<String> {
-    let time = time?;
-    let micros = time.replace_microsecond(time.microsecond()).unwrap_or(time);
-    micros.format(&Rfc3339).ok()
+    const FORMAT: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
+    time?.to_offset(time::UtcOffset::UTC).format(FORMAT).ok()
 }

@@ -1,6 +1,6 @@
 //! The bounded journal, and the one place to wait for a change in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,8 +48,26 @@ struct Journal {
     entries: BTreeMap<u64, Entry>,
     /// Each entry once, by its last change: a reader that was away finds all it missed.
     by_revision: BTreeMap<u64, u64>,
+    /// The entries of each world: a reset of ten thousand worlds must not search the journal for each of them.
+    by_scope: HashMap<Arc<str>, BTreeSet<u64>>,
     revision: u64,
     trimmed: u64,
+}
+
+impl Journal {
+    /// Lets the oldest entry go.
+    fn trim(&mut self) -> Option<Entry> {
+        let (id, old) = self.entries.pop_first()?;
+        self.by_revision.remove(&old.revision);
+        if let Some(ids) = self.by_scope.get_mut(&old.scope) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_scope.remove(&old.scope);
+            }
+        }
+        self.trimmed += 1;
+        Some(old)
+    }
 }
 
 impl Ledger {
@@ -114,13 +132,14 @@ impl Ledger {
             journal.revision += 1;
             entry.revision = journal.revision;
             journal.by_revision.insert(entry.revision, entry.id);
+            journal
+                .by_scope
+                .entry(Arc::clone(&entry.scope))
+                .or_default()
+                .insert(entry.id);
             journal.entries.insert(entry.id, entry);
             if journal.entries.len() > self.0.limit {
-                dropped = journal.entries.pop_first();
-                if let Some((_, old)) = &dropped {
-                    journal.by_revision.remove(&old.revision);
-                    journal.trimmed += 1;
-                }
+                dropped = journal.trim();
             }
             journal.revision
         };
@@ -128,13 +147,14 @@ impl Ledger {
         self.0.changed.send_replace(revision);
     }
 
-    /// Changes an entry, unless it was trimmed.
+    /// Changes an entry, unless it was trimmed; whoever waits for a change is woken in any case, for the counts never forget an attempt.
     pub fn update(&self, id: u64, change: impl FnOnce(&mut Entry)) {
         let (revision, closed) = {
             let mut journal = self.lock();
             let revision = journal.revision + 1;
             let Some(entry) = journal.entries.get_mut(&id) else {
-                return;
+                drop(journal);
+                return self.0.changed.send_modify(|_| {});
             };
             let was_closed = entry.closed();
             change(entry);
@@ -156,13 +176,7 @@ impl Ledger {
         let mut gone = Vec::new();
         let revision = {
             let mut journal = self.lock();
-            let ids: Vec<u64> = journal
-                .entries
-                .values()
-                .filter(|e| &*e.scope == scope)
-                .map(|e| e.id)
-                .collect();
-            for id in ids {
+            for id in journal.by_scope.remove(scope).unwrap_or_default() {
                 if let Some(entry) = journal.entries.remove(&id) {
                     journal.by_revision.remove(&entry.revision);
                     gone.push(entry);
@@ -175,17 +189,24 @@ impl Ledger {
         self.0.changed.send_replace(revision);
     }
 
-    /// Returns the entries that `wanted` accepts and that changed after `since`, in the order of their last change, at most `limit`.
-    pub fn changed_since(&self, since: u64, limit: usize, wanted: impl Fn(&Entry) -> bool) -> Vec<Entry> {
+    /// Returns the entries that `wanted` accepts and that changed after `since`, in the order of their last change, at most `limit`; and
+    /// the revision up to which it has looked, from which the next look goes on.
+    pub fn changed_since(&self, since: u64, limit: usize, wanted: impl Fn(&Entry) -> bool) -> (Vec<Entry>, u64) {
         let journal = self.lock();
-        journal
-            .by_revision
-            .range(since.saturating_add(1)..)
-            .filter_map(|(_, id)| journal.entries.get(id))
-            .filter(|entry| wanted(entry))
-            .take(limit)
-            .cloned()
-            .collect()
+        let changed = journal.by_revision.range(since.saturating_add(1)..);
+        let changed = changed.filter_map(|(_, id)| journal.entries.get(id));
+        let entries: Vec<Entry> = changed.filter(|entry| wanted(entry)).take(limit).cloned().collect();
+        let looked = if entries.len() == limit {
+            entries.last().map_or(since, |last| last.revision)
+        } else {
+            journal.revision.max(since)
+        };
+        (entries, looked)
+    }
+
+    /// Shows every entry to a closure, in the order of arrival, under the journal's lock.
+    pub fn each(&self, look: impl FnMut(&Entry)) {
+        self.lock().entries.values().for_each(look);
     }
 
     /// Returns the entry of an attempt.

@@ -98,14 +98,15 @@ fn secret_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     match bytes[at] {
         b's' | b'r' | b'w' | b'e' => key_at(bytes, at),
         b'0'..=b'9' => card_at(bytes, at),
-        b':' if bytes[at..].starts_with(b"://") => url_password_at(bytes, at + 3),
+        b':' => url_password_at(bytes, at),
+        b'%' => url_password_at(bytes, at).or_else(|| card_at(bytes, at)),
         _ => None,
     }
     .or_else(|| field_at(bytes, at))
 }
 
 fn key_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    if at > 0 && bytes[at - 1].is_ascii_alphanumeric() {
+    if !begins_word(bytes, at) {
         return None;
     }
     let prefix = KEY_PREFIXES.iter().find(|p| bytes[at..].starts_with(p.as_bytes()))?;
@@ -113,17 +114,28 @@ fn key_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     (length > 0).then_some((at, at + prefix.len() + length))
 }
 
+/// Reads a digit, also percent-encoded; returns it with its length.
+fn digit_at(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    let (digit, length) = match bytes[at..] {
+        [b'%', b'3', digit, ..] => (digit, 3),
+        [digit, ..] => (digit, 1),
+        [] => return None,
+    };
+    digit.is_ascii_digit().then(|| (digit - b'0', length))
+}
+
 fn card_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    if at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_' || bytes[at - 1] == b'.') {
+    let joined = at > 0 && matches!(bytes[at - 1], b'_' | b'.');
+    if joined || !begins_word(bytes, at) {
         return None;
     }
     let mut digits = [0u8; 20];
     let (mut count, mut end, mut i) = (0, at, at);
     while i < bytes.len() && count < digits.len() {
-        if bytes[i].is_ascii_digit() {
-            digits[count] = bytes[i] - b'0';
+        if let Some((digit, length)) = digit_at(bytes, i) {
+            digits[count] = digit;
             count += 1;
-            i += 1;
+            i += length;
             end = i;
         } else if matches!(bytes[i], b' ' | b'-' | b'+') {
             i += 1;
@@ -140,13 +152,72 @@ fn card_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     ((13..=19).contains(&count) && !longer && luhn(&digits[..count])).then_some((at, end))
 }
 
+/// Tells whether what stands at `at` is not the middle of a word; an escape before it (`%20`, `\n`, `\u0020`) is none of the word.
+fn begins_word(bytes: &[u8], at: usize) -> bool {
+    let before = &bytes[..at];
+    let hex = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_hexdigit);
+    match before {
+        [] => true,
+        // Within an escape itself.
+        [.., b'%'] => false,
+        [.., b'%', one] if one.is_ascii_hexdigit() => false,
+        [.., b'%', one, two] if hex(&[*one, *two]) => true,
+        [.., b'\\', b'b' | b'f' | b'n' | b'r' | b't'] => true,
+        [.., b'\\', b'u', one, two, three, four] if hex(&[*one, *two, *three, *four]) => true,
+        [.., last] => !last.is_ascii_alphanumeric(),
+    }
+}
+
+/// Is a way to write the signs of a URL: as they are, in JSON with its slashes escaped, or percent-encoded as in a form.
+struct UrlForm {
+    begin: &'static [u8],
+    colon: &'static [u8],
+    at: &'static [u8],
+    ends: &'static [&'static [u8]],
+}
+
+const URL_FORMS: [UrlForm; 3] = [
+    UrlForm {
+        begin: b"://",
+        colon: b":",
+        at: b"@",
+        ends: &[b"/", b"?", b"#", b"\"", b"<", b">"],
+    },
+    UrlForm {
+        begin: b":\\/\\/",
+        colon: b":",
+        at: b"@",
+        ends: &[b"\\", b"?", b"#", b"\"", b"<", b">"],
+    },
+    UrlForm {
+        begin: b"%3a%2f%2f",
+        colon: b"%3a",
+        at: b"%40",
+        ends: &[b"%2f", b"%3f", b"%23", b"&", b"\""],
+    },
+];
+
+/// Finds the password in a URL whose scheme ends at `at`.
 fn url_password_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
-    let authority = run(&bytes[at..], |b| {
-        b.is_ascii_graphic() && !matches!(b, b'/' | b'?' | b'#' | b'"' | b'<' | b'>')
-    });
-    let userinfo = bytes[at..at + authority].iter().rposition(|b| *b == b'@')?;
-    let colon = bytes[at..at + userinfo].iter().position(|b| *b == b':')?;
-    (colon + 1 < userinfo).then_some((at + colon + 1, at + userinfo))
+    let rest = &bytes[at..];
+    let form = URL_FORMS.iter().find(|form| begins(rest, form.begin))?;
+    let rest = &rest[form.begin.len()..];
+    let is_end =
+        |place: usize| !rest[place].is_ascii_graphic() || form.ends.iter().any(|end| begins(&rest[place..], end));
+    let length = (0..rest.len()).find(|place| is_end(*place)).unwrap_or(rest.len());
+    let authority = &rest[..length];
+    let sign = |sign, place: &usize| begins(&authority[*place..], sign);
+    let userinfo = (0..length).rev().find(|place| sign(form.at, place))?;
+    let begin = (0..userinfo).find(|place| sign(form.colon, place))? + form.colon.len();
+    let start = at + form.begin.len();
+    (begin < userinfo).then_some((start + begin, start + userinfo))
+}
+
+/// Compares the begin of the bytes, whatever the case of ASCII letters.
+fn begins(bytes: &[u8], begin: &[u8]) -> bool {
+    bytes
+        .get(..begin.len())
+        .is_some_and(|bytes| bytes.eq_ignore_ascii_case(begin))
 }
 
 /// Finds the value behind `cvc=`, `card[cvc]=`, `"cvc": "…"` and the like.
@@ -197,11 +268,21 @@ mod tests {
             ("number: 4242 4242 4242 4242.", "4242 4242"),
             ("card%5Bnumber%5D=4000-0000-0000-0002", "4000-0000-0000-0002"),
             ("card[number]=4242%204242%204242%204242&exp=1", "4242%204242"),
+            ("card[number]=%34242424242424242&exp=1", "4242424242"),
+            ("description=card%204242424242424242", "4242424242"),
             ("card[cvc]=123&x=y", "123"),
             ("card%5Bcvc%5D=987&x=y", "987"),
             (r#"{"cvc": "123", "a": 1}"#, "123"),
             ("key sk_test_51H0abcDEF_x end", "sk_test_51H0abcDEF"),
             ("see https://user:hunter2@host.test/path", "hunter2"),
+            (r#"{"url": "https:\/\/user:hunter2@host.test"}"#, "hunter2"),
+            ("url=https%3A%2F%2Fuser%3Ahunter2%40host.test%2Fpath&x=y", "hunter2"),
+            ("url=https%3a%2f%2fuser%3Ahunter2%40host.test", "hunter2"),
+            ("/orders/ref%204242424242424242", "4242424242424242"),
+            (r#"{"note": "line\n4242424242424242"}"#, "4242424242424242"),
+            (r#"{"note": "line\nsk_test_51abc"}"#, "51abc"),
+            (r#"{"note": "line\u00a0sk_test_51abc"}"#, "51abc"),
+            ("note=a%20sk_test_51abc", "51abc"),
             ("pi_1_secret client_secret=pi_1_secret_abc", "pi_1_secret_abc"),
         ] {
             let clean = clean(text);
@@ -212,6 +293,8 @@ mod tests {
             "amount=1099&currency=usd",
             "order 1234567890123",
             "https://host.test:8080/a@b",
+            "https%3A%2F%2Fhost.test%3A8080%2Fa%40b",
+            "a%2042",
             "id=ch_4242424242424242",
             "sk_test_",
             "Grüße, 5 < 6",

@@ -3,12 +3,20 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::watch;
+
 /// How many paths are kept.
 const KEPT: usize = 20;
 
 /// Counts strays by scope; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Strays(Arc<Mutex<HashMap<String, Seen>>>);
+pub struct Strays(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    seen: Mutex<HashMap<String, Seen>>,
+    changed: watch::Sender<()>,
+}
 
 #[derive(Clone, Debug, Default)]
 struct Seen {
@@ -19,19 +27,21 @@ struct Seen {
 impl Strays {
     /// Counts one; the line is cleaned of secrets. Past the number of worlds there may be, what scope it named is not kept.
     pub fn note(&self, scope: &str, line: &str) {
-        let mut seen = self.lock();
-        let scope = if seen.len() < 10_000 || seen.contains_key(scope) {
+        let mut all = self.lock();
+        let scope = if all.len() < 10_000 || all.contains_key(scope) {
             scope
         } else {
             "default"
         };
-        let seen = seen.entry(scope.to_owned()).or_default();
+        let seen = all.entry(scope.to_owned()).or_default();
         seen.count += 1;
         if seen.last.len() == KEPT {
             seen.last.pop_front();
         }
         let line: String = line.chars().take(200).collect();
         seen.last.push_back(super::secrets::clean(&line).into_owned());
+        drop(all);
+        self.0.changed.send_replace(());
     }
 
     /// Returns how many there were, of one scope or of all.
@@ -49,6 +59,13 @@ impl Strays {
     /// Forgets one scope, or all.
     pub fn reset(&self, scope: Option<&str>) {
         self.lock().retain(|name, _| scope.is_some_and(|scope| scope != name));
+        self.0.changed.send_replace(());
+    }
+
+    /// Subscribes to changes.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<()> {
+        self.0.changed.subscribe()
     }
 
     fn of<R>(&self, scope: Option<&str>, look: fn(&Seen) -> R) -> std::vec::IntoIter<R> {
@@ -58,6 +75,6 @@ impl Strays {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Seen>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

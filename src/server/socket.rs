@@ -46,11 +46,7 @@ impl Socket {
         loop {
             match self.0.ready(Interest::PRIORITY | Interest::ERROR).await {
                 Ok(ready) if ready.is_read_closed() || ready.is_error() => return,
-                Ok(_) => {
-                    // Urgent data: cleared, or it would be reported for ever.
-                    let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
-                    drop(self.0.try_io(Interest::PRIORITY, nothing));
-                }
+                Ok(_) => tokio::task::yield_now().await,
                 Err(_) => return,
             }
         }

@@ -19,6 +19,8 @@ pub(crate) struct Wire {
     /// The stream beneath.
     pub(crate) stream: Stream,
     gauge: Gauge,
+    /// Whether the end of the client's bytes has been held back for a turn.
+    end_seen: bool,
 }
 
 /// Measures the answer that is on its way; clones share it.
@@ -170,13 +172,26 @@ impl Wire {
     /// Measures a stream.
     #[must_use]
     pub(crate) fn new(stream: Stream, gauge: Gauge) -> Self {
-        Self { stream, gauge }
+        Self {
+            stream,
+            gauge,
+            end_seen: false,
+        }
     }
 }
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buf));
+        let is_end = read.is_err() || buf.filled().len() == before;
+        if is_end && !std::mem::replace(&mut self.end_seen, true) {
+            // hyper looks for the end as soon as it has read a request, and drops the request that came with it unseen. A whole
+            // request counts, however soon its client leaves: so the end waits until what came before it has had its turn.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(read)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariants: an object, its key's record and its count change under one lock or not at all; every change carries the generation of its
 //! world and does nothing after a reset; no lock is held across an await. Lock order: world, then rules, then journal.
 
+mod beginning;
 mod scope;
 mod table;
 mod tx;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Arrival, Ledger, Summary};
 
+pub use beginning::Beginning;
 pub use scope::{InvalidScope, Scope};
 pub use table::Object;
 pub use tx::Tx;
@@ -34,11 +36,11 @@ pub struct Stale;
 
 /// Says that there are too many worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are {MAX_SCOPES} scopes already, and no more are made")]
+#[error("there are {MAX_SCOPES} scopes already, and no more are made; POST /_reset leaves room for others")]
 pub struct TooManyScopes;
 
 /// Shows one world, or the sum of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// How often it was reset, and one.
     pub generation: u64,
@@ -54,6 +56,7 @@ pub struct Store(Arc<Shared>);
 
 struct Shared {
     ledger: Ledger,
+    beginning: Beginning,
     worlds: DashMap<Scope, Arc<World>>,
     generation: AtomicU64,
     since: Mutex<OffsetDateTime>,
@@ -74,11 +77,18 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Makes a store without a world; a world is made by its first attempt.
+    /// Makes a store without a world; a world is made by its first attempt, and is empty.
     #[must_use]
     pub fn new(ledger: Ledger) -> Self {
+        Self::beginning_with(ledger, Beginning::default())
+    }
+
+    /// Makes a store whose worlds begin with this, each time they begin.
+    #[must_use]
+    pub fn beginning_with(ledger: Ledger, beginning: Beginning) -> Self {
         Self(Arc::new(Shared {
             ledger,
+            beginning,
             worlds: DashMap::new(),
             generation: AtomicU64::new(1),
             since: Mutex::new(OffsetDateTime::now_utc()),
@@ -104,12 +114,12 @@ impl Store {
         Ok(Ticket::begin(Arc::clone(&self.0), world, arrival))
     }
 
-    /// Reads a world by a closure; an unknown world is empty and is not made. What the closure changes is thrown away.
+    /// Reads a world by a closure; an unknown world is as it would begin, and is not made. What the closure changes is thrown away.
     pub fn read<R>(&self, scope: &Scope, look: impl FnOnce(&mut Tx<'_>) -> R) -> R {
         let world = self.0.worlds.get(scope).map(|w| Arc::clone(&w));
-        let world = world.unwrap_or_else(|| Arc::new(World::new(scope.clone())));
+        let world = world.unwrap_or_else(|| self.0.begin(scope));
         let mut state = world.lock();
-        let now = self.0.now() + state.clock;
+        let now = self.0.now().saturating_add(state.clock);
         look(&mut Tx::new(&mut state, now))
     }
 
@@ -176,16 +186,17 @@ impl Store {
                 self.0.worlds.iter().map(|w| Arc::clone(&w)).collect()
             }
         };
-        World::reset(&worlds, &self.0.ledger, with_it);
+        World::reset(&worlds, &self.0.beginning, &self.0.ledger, with_it);
         if scope.is_none() {
             std::mem::take(&mut *lock(&self.0.over)).cancel();
         }
     }
 
-    /// Returns the token that the next reset of all worlds cancels, for what belongs to none of them.
+    /// Returns the token that the next reset of a scope cancels, for what waits without an attempt; an unknown world is not made.
     #[must_use]
-    pub fn over(&self) -> CancellationToken {
-        lock(&self.0.over).clone()
+    pub fn over(&self, scope: &Scope) -> CancellationToken {
+        let world = self.0.worlds.get(scope).map(|world| world.over());
+        world.unwrap_or_else(|| lock(&self.0.over).clone())
     }
 
     /// Advances the clock of one world, or of the whole suite.
@@ -212,11 +223,18 @@ impl Store {
     #[must_use]
     pub fn now(&self, scope: Option<&Scope>) -> OffsetDateTime {
         let world = scope.and_then(|s| self.0.worlds.get(s).map(|w| w.lock().clock));
-        self.0.now() + world.unwrap_or(Duration::ZERO)
+        self.0.now().saturating_add(world.unwrap_or(Duration::ZERO))
     }
 
     fn since(&self) -> OffsetDateTime {
         *lock(&self.0.since)
+    }
+
+    /// Forgets worlds that a reset left empty and that nobody is in: they are as good as unknown ones.
+    fn forget_blank(&self) {
+        self.0
+            .worlds
+            .retain(|_, world| Arc::strong_count(world) > 1 || !world.is_blank());
     }
 
     fn world(&self, scope: &Scope) -> Result<Arc<World>, TooManyScopes> {
@@ -224,16 +242,21 @@ impl Store {
             return Ok(Arc::clone(&world));
         }
         if self.0.worlds.len() >= MAX_SCOPES {
+            self.forget_blank();
+        }
+        if self.0.worlds.len() >= MAX_SCOPES {
             return Err(TooManyScopes);
         }
         let world = self.0.worlds.entry(scope.clone());
-        Ok(Arc::clone(
-            &world.or_insert_with(|| Arc::new(World::new(scope.clone()))),
-        ))
+        Ok(Arc::clone(&world.or_insert_with(|| self.0.begin(scope))))
     }
 }
 
 impl Shared {
+    fn begin(&self, scope: &Scope) -> Arc<World> {
+        Arc::new(World::new(scope.clone(), &self.beginning))
+    }
+
     fn now(&self) -> OffsetDateTime {
         OffsetDateTime::now_utc().saturating_add(*lock(&self.advanced))
     }
@@ -241,4 +264,46 @@ impl Shared {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Limits;
+
+    fn store() -> Store {
+        Store::new(Ledger::new(Limits::default()))
+    }
+
+    fn scope(name: impl std::fmt::Display) -> Scope {
+        Scope::parse(&name.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_reset_leaves_room_for_other_scopes_and_nothing_else_does() {
+        let (store, hour) = (store(), Duration::HOUR);
+        for n in 0..MAX_SCOPES {
+            store.advance(Some(&scope(n)), hour).unwrap();
+        }
+        assert_eq!(store.advance(Some(&scope("other")), hour), Err(TooManyScopes));
+        store.reset(None, || {});
+        let far = store.now(None) + hour / 2;
+        store.advance(Some(&scope(17)), hour).unwrap();
+        store.advance(Some(&scope("other")), hour).unwrap();
+        assert!(store.now(Some(&scope(17))) > far && store.now(Some(&scope("other"))) > far);
+        assert_eq!(store.scopes().len(), 2);
+    }
+
+    #[test]
+    fn a_clock_stops_at_the_end_of_time() {
+        let (store, scope) = (store(), scope("alice"));
+        for _ in 0..10_000 {
+            store.advance(Some(&scope), Duration::days(365)).unwrap();
+            store.advance(None, Duration::days(365)).unwrap();
+        }
+        let end = store.now(Some(&scope));
+        assert_eq!((end.year(), store.now(None).year()), (9999, 9999));
+        assert_eq!(store.arrange(&scope, |tx| tx.now()).unwrap(), end);
+        assert_eq!(store.read(&scope, |tx| tx.now()), end);
+    }
 }

@@ -11,13 +11,14 @@ use super::world::State;
 use crate::ledger::Effect;
 
 /// Is all that one closure changed, as one value: what memory applies, a disk appends, a database runs.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Commit {
     pub(crate) changes: Vec<Change>,
     pub(crate) claims: Vec<Claim>,
     pub(crate) effects: Vec<Effect>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Change {
     pub(crate) table: &'static str,
     pub(crate) partition: Arc<str>,
@@ -26,11 +27,20 @@ pub(crate) struct Change {
     pub(crate) version: Option<Version>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Claim {
     pub(crate) index: &'static str,
     pub(crate) partition: Arc<str>,
     pub(crate) value: Arc<str>,
     pub(crate) id: Arc<str>,
+}
+
+impl Commit {
+    /// Adds what another changed after it; effects are no state and stay out.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.changes.extend(later.changes);
+        self.claims.extend(later.claims);
+    }
 }
 
 /// Gives a closure its view of one world. Nothing it does is seen by others until the closure has returned.
@@ -159,6 +169,11 @@ impl<'a> Tx<'a> {
     pub fn effects(&mut self, kind: impl Into<Cow<'static, str>>, id: &str, count: u64) {
         let (kind, id) = (kind.into(), id.into());
         self.commit.effects.push(Effect { kind, id, count });
+    }
+
+    /// Throws away all that the closure has changed so far.
+    pub fn discard(&mut self) {
+        self.commit = Commit::default();
     }
 
     /// Says whether the closure has accepted.

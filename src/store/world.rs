@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::table::Table;
 use super::tx::{Commit, Tx};
-use super::{Scope, Shared, Snapshot, Stale};
+use super::{Beginning, Scope, Shared, Snapshot, Stale};
 use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
 
 /// Is a volatile reservation of a key: in progress, and whose.
@@ -34,7 +34,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    fn new(generation: u64) -> Self {
+    pub(super) fn new(generation: u64) -> Self {
         Self {
             generation,
             since: OffsetDateTime::now_utc(),
@@ -74,7 +74,7 @@ impl State {
         own
     }
 
-    fn apply(&mut self, commit: Commit) {
+    pub(super) fn apply(&mut self, commit: Commit) {
         for change in commit.changes {
             let table = self.tables.entry(change.table).or_default();
             let table = table.entry(change.partition).or_default();
@@ -97,11 +97,9 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(scope: Scope) -> Self {
-        Self {
-            scope,
-            state: Mutex::new(State::new(1)),
-        }
+    pub(crate) fn new(scope: Scope, beginning: &Beginning) -> Self {
+        let state = Mutex::new(beginning.state(&scope, 1));
+        Self { scope, state }
     }
 
     /// Locks the world. A panic under the lock leaves no half change: a commit is applied only after the closure returned.
@@ -117,12 +115,18 @@ impl World {
     /// Changes the world outside any attempt.
     pub(crate) fn arrange<R>(&self, now: OffsetDateTime, work: impl FnOnce(&mut Tx<'_>) -> R) -> R {
         let mut state = self.lock();
-        let now = now + state.clock;
+        let now = now.saturating_add(state.clock);
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);
         state.apply(commit);
         result
+    }
+
+    /// Says whether nothing has happened here since the last reset.
+    pub(crate) fn is_blank(&self) -> bool {
+        let state = self.lock();
+        state.book.summaries().is_empty() && state.tables.is_empty() && state.clock.is_zero()
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
@@ -134,13 +138,18 @@ impl World {
         }
     }
 
+    /// Returns the token that the next reset cancels.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.lock().over.clone()
+    }
+
     /// Begins these worlds anew in one moment, and does `with_it` in the same: whatever began before changes nothing any more, and whatever
     /// begins after finds all of it done. One call at a time.
-    pub(crate) fn reset(worlds: &[Arc<Self>], ledger: &Ledger, with_it: impl FnOnce()) {
+    pub(crate) fn reset(worlds: &[Arc<Self>], beginning: &Beginning, ledger: &Ledger, with_it: impl FnOnce()) {
         let mut states: Vec<_> = worlds.iter().map(|world| world.lock()).collect();
         let mut old = Vec::with_capacity(states.len());
         for (world, state) in worlds.iter().zip(&mut states) {
-            let next = State::new(state.generation + 1);
+            let next = beginning.state(&world.scope, state.generation + 1);
             old.push(std::mem::replace(&mut **state, next));
             ledger.forget(world.scope.as_str());
         }
@@ -308,7 +317,7 @@ impl Ticket {
         if state.generation != self.generation {
             return Err(Stale);
         }
-        let now = self.shared.now() + state.clock;
+        let now = self.shared.now().saturating_add(state.clock);
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);

@@ -27,6 +27,31 @@ async fn mid_body_is_incomplete_and_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn as_soon_as_the_request_is_whole_is_accepted() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let small = [Call::post("/hooks/none"), Call::post("/hooks/small").body("x")];
+            // A reset would take back what has not arrived yet.
+            let large = Call::post("/hooks/large").body(vec![b'x'; 300_000]);
+            let small = small.iter().flat_map(|call| Leave::BOTH.map(|leave| (call, leave)));
+            for (call, leave) in small.chain([(&large, Leave::Fin)]) {
+                for _ in 0..10 {
+                    let mut conn = app.connect().await;
+                    conn.send(&call.bytes()).await;
+                    conn.leave(leave).await;
+                }
+            }
+            app.until("all of them", |app| app.now("webhook").received == 50).await;
+            app.settled().await;
+            let counts = app.counts("webhook").await;
+            assert_eq!((counts.received, counts.accepted), (50, 50));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn after_a_continue_is_incomplete_and_lost() {
     with(
         |b| b,

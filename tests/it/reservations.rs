@@ -116,7 +116,7 @@ async fn the_commit_turns_it_into_a_record() {
             assert_eq!((counts.accepted, counts.replayed, counts.refused), (1, 1, 3));
             app.admin(Call::post("/_reset")).await;
 
-            let mut delayed = begin(app, "delay; at=before; delay=1s").await;
+            let mut delayed = begin(app, "delay; at=before; delay=3s").await;
             assert_reserved(app).await;
             assert_eq!(delayed.answer().await.status, 201);
             assert!(is_replay(&app.call(keyed("a")).await));

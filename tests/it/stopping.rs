@@ -62,7 +62,7 @@ async fn a_stop_with_clients_at_every_point_takes_less_than_a_second() {
     let ended = app.suite.stop().await;
     let took = began.elapsed();
     assert!(ended && took < Duration::from_secs(1), "{took:?}, ended: {ended}");
-    let mut entries = ledger.changed_since(0, usize::MAX, |_| true);
+    let (mut entries, _) = ledger.changed_since(0, usize::MAX, |_| true);
     entries.sort_by_key(|entry| entry.id);
     let ends: Vec<_> = entries.iter().filter_map(|e| Some((e.outcome?, e.fate?))).collect();
     let sorted = |mut ends: Vec<(Outcome, Fate)>| {

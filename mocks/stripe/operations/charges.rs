@@ -26,6 +26,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let (payer, customer, method) = payer(scene, &params)?;
     let decline = payer.card.decline();
     let order = Order {
+        id: scene.new_id("ch_"),
         amount,
         currency,
         capture,

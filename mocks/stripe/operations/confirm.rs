@@ -59,7 +59,8 @@ pub(crate) fn confirm(
             Ok(scene.tx.put(intent))
         }
         Verdict::Taken => {
-            let charge = payment::charge(scene.tx, order(&intent, &method), None);
+            let order = order(scene, &intent, &method);
+            let charge = payment::charge(scene.tx, order, None);
             scene.tx.put(kept(method, &intent));
             intent.took(&charge);
             Ok(scene.tx.put(intent))
@@ -114,7 +115,8 @@ fn judge(method: &Method, presence: Presence) -> Verdict {
 
 /// Keeps what a decline leaves behind: a failed charge, and an intent that needs another method.
 fn refused(scene: &mut Scene<'_, '_>, mut intent: Intent, method: Method, decline: &'static Decline) -> Box<Failure> {
-    let charge = payment::charge(scene.tx, order(&intent, &method), Some(decline));
+    let order = order(scene, &intent, &method);
+    let charge = payment::charge(scene.tx, order, Some(decline));
     let method = scene.tx.put(method);
     intent.status = Status::RequiresPaymentMethod;
     intent.method = None;
@@ -142,8 +144,9 @@ fn kept(mut method: Method, intent: &Intent) -> Method {
     method
 }
 
-fn order(intent: &Intent, method: &Method) -> Order {
+fn order(scene: &mut Scene<'_, '_>, intent: &Intent, method: &Method) -> Order {
     Order {
+        id: scene.new_id("ch_"),
         amount: intent.amount,
         currency: intent.currency,
         capture: intent.capture_method != CaptureMethod::Manual,

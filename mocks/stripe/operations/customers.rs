@@ -13,7 +13,7 @@ use super::payment_methods;
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
-    let mut customer = Customer::new(scene.tx.new_id("cus_"), scene.now());
+    let mut customer = Customer::new(scene.new_id("cus_"), scene.now());
     merge(&mut customer, &params)?;
     if let Some(id) = params.text("payment_method")? {
         let method = scene.method(id, "payment_method")?;
@@ -145,7 +145,7 @@ fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Para
     };
     payer.card.check_keepable()?;
     let card = Method {
-        id: scene.tx.new_id("card_"),
+        id: scene.new_id("card_"),
         created: scene.now(),
         card: payer.card,
         customer: Some(Arc::clone(&customer.id)),

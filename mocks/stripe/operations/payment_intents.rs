@@ -30,7 +30,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let confirm = params.boolean("confirm")?.unwrap_or(false);
     let presence = Presence::read(&params)?;
     let mut intent = Intent {
-        id: scene.tx.new_id("pi_"),
+        id: scene.new_id("pi_"),
         created: scene.now(),
         amount,
         amount_received: 0,
@@ -209,7 +209,7 @@ fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Intent>> {
 fn authorised(scene: &Scene<'_, '_>, intent: &Intent) -> Arc<Charge> {
     let id = intent.charge.as_deref().unwrap_or_default();
     let charge = scene.tx.get::<Charge>(id);
-    charge.expect("an intent that can be captured was authorised by a charge, and charges are never removed")
+    charge.expect("an intent that can be captured was authorised by a charge, which goes only with its intent")
 }
 
 fn check_open(intent: &Intent, field: &str) -> Outcome<()> {

@@ -35,7 +35,7 @@ pub(crate) fn read(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Me
     };
     let billing = billing.unless_empty().or(payer.billing);
     Ok(Method {
-        id: scene.tx.new_id("pm_"),
+        id: scene.new_id("pm_"),
         created: scene.now(),
         card: payer.card,
         customer: None,

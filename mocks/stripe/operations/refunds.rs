@@ -18,7 +18,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let charge = charge_of(scene)?;
     let amount = check(&charge, amount)?;
     let refund = Refund {
-        id: scene.tx.new_id("re_"),
+        id: scene.new_id("re_"),
         created: scene.now(),
         amount,
         currency: charge.currency,

@@ -9,7 +9,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let card = scene.params.nested("card")?.ok_or_else(|| Failure::missing("card"))?;
     let payer = scene.card(&card)?;
     let token = Token {
-        id: scene.tx.new_id("tok_"),
+        id: scene.new_id("tok_"),
         created: scene.now(),
         card: payer.card,
         used: false,

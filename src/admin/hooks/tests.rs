@@ -63,6 +63,7 @@ impl Suite {
 
     async fn call(&self, method: Method, path: &str, body: &str) -> (u16, Value) {
         let request = Request::builder()
+            .header("host", "localhost")
             .method(method)
             .uri(path)
             .body(Body::from(body.to_owned()));

@@ -183,6 +183,7 @@ fn actions_say_what_the_client_gets() {
             json!({"mode": "refuse", "code": "rate_limit", "body": {"error": 1}}),
             Action::Refuse(Answer {
                 code: Some("rate_limit".to_owned()),
+                headers: vec![("content-type".to_owned(), "application/json".to_owned())],
                 body: Some("{\"error\":1}".to_owned()),
                 ..Answer::default()
             }),

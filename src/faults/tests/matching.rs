@@ -230,7 +230,8 @@ fn a_near_miss_keeps_no_secret() {
     ] {
         let rules = rules(&rule);
         _ = rules.ask(Point::Before, &facts, &[]);
-        assert_eq!(near_miss(&rules).unwrap()["got"], "(secret)", "{rule}");
+        let got = near_miss(&rules).unwrap()["got"].to_string();
+        assert!(got.contains("secret") && !got.contains("4242"), "{rule}: {got}");
     }
     let rules = refuse("key", &"order-1".into());
     let harmless = Facts {

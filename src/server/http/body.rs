@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -26,6 +27,29 @@ pub(crate) enum Broken {
     Malformed,
     /// The client left.
     Cut,
+}
+
+impl Broken {
+    /// Returns the status that says so.
+    pub(crate) fn status(self) -> StatusCode {
+        match self {
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Idle => StatusCode::REQUEST_TIMEOUT,
+            Self::Malformed | Self::Cut => StatusCode::BAD_REQUEST,
+        }
+    }
+
+    /// Says so in words.
+    pub(crate) fn text(self, limit: u64) -> String {
+        match self {
+            Self::TooLarge => format!("the body is larger than {limit} bytes"),
+            Self::NoRoom => "too many bytes of bodies are arriving at once".to_owned(),
+            Self::Idle => "the body came too slowly".to_owned(),
+            Self::Malformed => "the framing of the body is broken".to_owned(),
+            Self::Cut => "the body broke off".to_owned(),
+        }
+    }
 }
 
 /// Reads a whole body within its limits.

@@ -37,7 +37,7 @@ pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, reque
     };
     let mocks = &shared.mocks;
     match route.owner {
-        Owner::Suite => administer(shared, route, head, incoming).await,
+        Owner::Suite => administer(shared, connection, route, head, incoming).await,
         Owner::Stripe => attempt(shared, connection, &mocks.stripe, route, head, incoming).await,
         Owner::Orders => attempt(shared, connection, &mocks.orders, route, head, incoming).await,
         Owner::Webhook => attempt(shared, connection, &mocks.webhook, route, head, incoming).await,
@@ -46,14 +46,30 @@ pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, reque
 }
 
 /// Hands a request to the admin API, which stands outside the way of attempts and of faults.
-async fn administer(shared: &Shared, route: Route, mut head: request::Parts, incoming: Incoming) -> Answer {
+async fn administer(
+    shared: &Shared,
+    connection: &Connection,
+    route: Route,
+    mut head: request::Parts,
+    incoming: Incoming,
+) -> Answer {
+    let body = match body::read(incoming, admin::LARGEST_BODY, &shared.arriving, shared.limits.idle).await {
+        Ok(body) => body,
+        Err(Broken::Cut) => return Err(connection.end(Ending::Gone)),
+        Err(broken) => {
+            let mut response = own(admin::error(broken.status(), broken.text(admin::LARGEST_BODY)));
+            let close = http::HeaderValue::from_static("close");
+            response.headers_mut().insert(http::header::CONNECTION, close);
+            return Ok(response);
+        }
+    };
     let query = head.uri.query().map_or(String::new(), |query| format!("?{query}"));
     let Ok(uri) = format!("{}{query}", route.path).parse() else {
         return Ok(own(admin::error(StatusCode::BAD_REQUEST, "the path cannot be read")));
     };
     head.uri = uri;
     head.extensions.insert(admin::NamedScope(route.scope));
-    let request = Request::from_parts(head, axum::body::Body::new(incoming));
+    let request = Request::from_parts(head, axum::body::Body::from(body));
     match shared.admin.clone().oneshot(request).await {
         Ok(response) => Ok(own(response)),
         Err(never) => match never {},
@@ -141,20 +157,16 @@ async fn attempt<P: HttpProvider>(
 
 /// Answers a request whose body did not become whole; nothing was looked at, so there is no effect.
 fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind: Kind, broken: Broken) -> Answer {
-    let limit = shared.limits.http_body;
-    let (status, text) = match broken {
-        Broken::Cut => return Err(connection.end(Ending::Gone)),
-        Broken::Malformed => (400, "the framing of the body is broken".to_owned()),
-        Broken::Idle => (408, "the body came too slowly".to_owned()),
-        Broken::TooLarge => (413, format!("the body is larger than {limit} bytes")),
-        Broken::NoRoom => (503, "too many bytes of bodies are arriving at once".to_owned()),
-    };
+    if broken == Broken::Cut {
+        return Err(connection.end(Ending::Gone));
+    }
     ticket.decide(match (broken, kind) {
         (Broken::Idle | Broken::Malformed, _) => Outcome::Incomplete,
         (_, Kind::Read) => Outcome::Read,
         (_, Kind::Write) => Outcome::Refused,
     });
-    let reply = Reply::new(status, admin::error(StatusCode::OK, text).body())
+    let error = admin::error(broken.status(), broken.text(shared.limits.http_body));
+    let reply = Reply::new(broken.status().as_u16(), error.body())
         .header("content-type", "application/json")
         .header("connection", "close");
     Ok(answer(connection, Outgoing::new(reply, None, Fate::Answered, ticket)))

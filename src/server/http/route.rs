@@ -42,7 +42,7 @@ pub(crate) struct Route {
 /// Fails if it names a scope by a name that none can have.
 pub(crate) fn route(head: &request::Parts) -> Result<Route, InvalidScope> {
     let full = head.uri.path();
-    if is_stripe_host(head) {
+    if head.method != Method::CONNECT && is_stripe_host(head) {
         let scope = header_scope(head).or_else(|| credential_scope(head)).transpose()?;
         return Ok(Route {
             owner: Owner::Stripe,
@@ -87,7 +87,11 @@ fn owner(path: &str) -> Owner {
 }
 
 fn is_stripe_host(head: &request::Parts) -> bool {
-    let host = head.headers.get(HOST).and_then(|h| h.to_str().ok()).unwrap_or_default();
+    // The absolute form says it again, and is the one that counts (RFC 9112, section 3.2.2).
+    let host = head.uri.authority().map(http::uri::Authority::as_str);
+    let host = host
+        .or_else(|| head.headers.get(HOST)?.to_str().ok())
+        .unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     name.eq_ignore_ascii_case(STRIPE_HOST)
 }
@@ -199,5 +203,13 @@ mod tests {
             );
             assert_eq!(went("/~a/x", &[("host", host)]), (Owner::Stripe, None, "/~a/x".into()));
         }
+        let absolute = |host: &str| went(&format!("http://{host}/v1/a"), &[("host", "api.stripe.com")]).0;
+        assert_eq!(
+            (absolute("api.stripe.com"), absolute("example.test")),
+            (Owner::Stripe, Owner::Nobody)
+        );
+        let connect = http::Request::connect("api.stripe.com:443").header("host", "api.stripe.com:443");
+        let connect = connect.body(()).unwrap().into_parts().0;
+        assert_eq!(route(&connect).unwrap().owner, Owner::Nobody);
     }
 }

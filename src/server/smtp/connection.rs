@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
@@ -160,7 +161,12 @@ impl Connection {
     async fn step(&mut self, step: Step, speech: Speech) -> Result<(), Ending> {
         let ended = self.interrupt();
         match self.meet_session(step).await {
-            Ok(refused) => self.say(&refused.unwrap_or(speech), ended).await,
+            Ok(refused) => {
+                if refused.is_some() && step == Step::Ehlo {
+                    self.session.forget_hello();
+                }
+                self.say(&refused.unwrap_or(speech), ended).await
+            }
             Err(ending) => Err(withhold(ended, ending)),
         }
     }
@@ -218,6 +224,9 @@ impl Connection {
         }
         let out = std::mem::take(&mut self.out);
         let owed = std::mem::take(&mut self.owed);
+        if !owed.is_empty() && self.socket().left().now_or_never().is_some() {
+            return Err(Ending::Gone);
+        }
         owed.iter().for_each(|(outgoing, _)| outgoing.begin());
         self.write(&out).await?;
         for (outgoing, bytes) in owed {

@@ -1,30 +1,30 @@
 //! The content of a mail out of a stream of bytes: after DATA up to the dot, or in chunks of BDAT.
 
-use smtp_proto::request::receiver::DataReceiver;
-
-/// Receives content. smtp-proto finds the end of DATA and takes the stuffed dots out; only CRLF, a dot, CRLF is an end, so that a lone
-/// LF smuggles nothing.
+/// Receives content. What was taken is never taken back, so that its size only grows; smtp-proto's receiver takes a dot for content
+/// until it knows better, and leaves one that a client did not stuff where RFC 5321, section 4.5.2, takes it out.
+#[derive(Debug)]
 pub(super) enum Receiver {
-    Data(DataReceiver),
+    Data(At),
     Chunk { left: u64 },
 }
 
-impl std::fmt::Debug for Receiver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Data(_) => "Data",
-            Self::Chunk { .. } => "Chunk",
-        })
-    }
+/// Says where in a line the content stands. Only CRLF, a dot, CRLF is an end, so that a lone CR or LF smuggles nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    /// Behind a CRLF, or at the beginning.
+    Begin,
+    /// Behind a dot that begins a line, and is no content.
+    Dot,
+    /// Behind such a dot and a CR, which may yet be content.
+    DotCr,
+    Middle,
+    Cr,
 }
 
 impl Receiver {
     /// Receives what follows the 354.
     pub(super) fn data() -> Self {
-        let mut receiver = DataReceiver::new();
-        // It knows a dot at the beginning of a line by the CRLF before; the first line has none, and needs to be told.
-        receiver.ingest(&mut b"\r\n".iter(), &mut Vec::new());
-        Self::Data(receiver)
+        Self::Data(At::Begin)
     }
 
     /// Receives a chunk of BDAT.
@@ -35,12 +35,7 @@ impl Receiver {
     /// Takes content from the input; returns whether its end has come.
     pub(super) fn ingest(&mut self, input: &mut &[u8], content: &mut Vec<u8>) -> bool {
         match self {
-            Self::Data(receiver) => {
-                let mut bytes = input.iter();
-                let over = receiver.ingest(&mut bytes, content);
-                *input = bytes.as_slice();
-                over
-            }
+            Self::Data(at) => unstuff(at, input, content),
             Self::Chunk { left } => {
                 let part = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
                 content.extend_from_slice(&input[..part]);
@@ -50,6 +45,43 @@ impl Receiver {
             }
         }
     }
+}
+
+fn unstuff(at: &mut At, input: &mut &[u8], content: &mut Vec<u8>) -> bool {
+    while let [byte, rest @ ..] = *input {
+        if *at == At::Middle {
+            let text = input.iter().position(|b| *b == b'\r').unwrap_or(input.len());
+            content.extend_from_slice(&input[..text]);
+            *input = &input[text..];
+            if let [_, rest @ ..] = *input {
+                content.push(b'\r');
+                *input = rest;
+                *at = At::Cr;
+            }
+            continue;
+        }
+        *input = rest;
+        match (*at, byte) {
+            (At::DotCr, b'\n') => return true,
+            (At::Begin, b'.') => {
+                *at = At::Dot;
+                continue;
+            }
+            (At::Dot, b'\r') => {
+                *at = At::DotCr;
+                continue;
+            }
+            (At::DotCr, _) => content.push(b'\r'),
+            _ => {}
+        }
+        content.push(*byte);
+        *at = match (*at, byte) {
+            (At::Cr, b'\n') => At::Begin,
+            (_, b'\r') => At::Cr,
+            _ => At::Middle,
+        };
+    }
+    false
 }
 
 #[cfg(test)]
@@ -97,6 +129,27 @@ mod tests {
             received(&[b"..x\r\n.\r\nQUIT\r\n"]),
             Some((b".x\r\n".to_vec(), b"QUIT\r\n".to_vec()))
         );
+    }
+
+    #[test]
+    fn a_dot_that_begins_a_line_is_taken_out_whatever_follows() {
+        let wire = b".x\r\n.\rx\r\n..\r\n.\n\r\n.\r\r\n.\r\n";
+        let content = b"x\r\n\rx\r\n.\r\n\n\r\n\r\r\n";
+        for cut in 0..=wire.len() {
+            let parts = [&wire[..cut], &wire[cut..]];
+            assert_eq!(received(&parts), Some((content.to_vec(), vec![])), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn the_content_only_grows() {
+        let (mut receiver, mut content) = (Receiver::data(), Vec::new());
+        for byte in b".x\r\n..\r\nlast\r\n.\r\n" {
+            let before = content.len();
+            receiver.ingest(&mut [*byte].as_slice(), &mut content);
+            assert!(content.len() >= before, "{content:?}");
+        }
+        assert_eq!(content, b"x\r\n.\r\nlast\r\n");
     }
 
     #[test]

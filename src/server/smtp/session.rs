@@ -104,6 +104,11 @@ impl Session {
         self.login = None;
     }
 
+    /// Takes an EHLO or HELO back.
+    pub(super) fn forget_hello(&mut self) {
+        self.helo = None;
+    }
+
     /// Returns the transaction.
     pub(super) fn envelope(&self) -> Option<&Envelope> {
         self.envelope.as_ref()

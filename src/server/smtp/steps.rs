@@ -7,7 +7,7 @@ use crate::faults::{Action, Answer, Facts, How, Loss, Point, Step, Verdict};
 use crate::ledger::{Fate, Fired, Outcome, rfc3339};
 use crate::mocks::smtp;
 use crate::server::ending::Ending;
-use crate::store::Scope;
+use crate::store::{Scope, Stale};
 
 /// Says how a transaction has met the rules at one step.
 #[derive(Debug)]
@@ -33,8 +33,7 @@ impl Connection {
         let Fired { rule, mode, .. } = fired(&verdict);
         tracing::info!(target: "attempt", "smtp session {} {mode} fault={rule} connection={}", step.as_str(), self.peer.connection);
         self.flush().await?;
-        // No attempt and so no world: nothing but the client, the cap and the suite's stop lets a hang of a session go.
-        let over = self.shared.way.store.over();
+        let over = self.shared.way.store.over(&self.scope());
         let pause = match verdict.action {
             Action::Pass => {
                 self.exempt = true;
@@ -62,7 +61,9 @@ impl Connection {
 
     /// Asks the rules at a step of the open transaction.
     pub(super) async fn meet(&mut self, step: Step, recipients: &[String], mark: u64) -> Result<Met, Ending> {
-        let Some(verdict) = self.ask(step, recipients, mark) else {
+        // A mail from before a reset must not use up a rule that was armed again: it ends, as it would at its dot.
+        let asked = self.ask(step, recipients, mark).map_err(|Stale| Ending::Close)?;
+        let Some(verdict) = asked else {
             return Ok(Met::Go);
         };
         let Some(live) = &mut self.live else {
@@ -116,8 +117,10 @@ impl Connection {
         self.shared.way.rules.ask(Point::Before, &facts, &[])
     }
 
-    fn ask(&self, step: Step, recipients: &[String], mark: u64) -> Option<Verdict> {
-        let live = self.live.as_ref().filter(|live| !live.exempt)?;
+    fn ask(&self, step: Step, recipients: &[String], mark: u64) -> Result<Option<Verdict>, Stale> {
+        let Some(live) = self.live.as_ref().filter(|live| !live.exempt) else {
+            return Ok(None);
+        };
         let facts = Facts {
             operation: Some(super::mail::OPERATION),
             scope: Some(live.ticket.scope().as_str()),
@@ -127,8 +130,9 @@ impl Connection {
             content_bytes: mark,
             ..Facts::new(self.provider())
         };
-        let ask = || self.shared.way.rules.ask(Point::Before, &facts, &live.in_request);
-        live.ticket.while_current(ask).ok().flatten()
+        let rules = &self.shared.way.rules;
+        live.ticket
+            .while_current(|| rules.ask(Point::Before, &facts, &live.in_request))
     }
 
     fn held(&self, rule: std::sync::Arc<str>) -> Held {

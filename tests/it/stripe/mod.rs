@@ -4,10 +4,12 @@ mod counted;
 mod kept;
 mod keys;
 mod lost;
+mod malformed;
 mod money;
 mod races;
 mod sdk;
 mod sequences;
+mod slow;
 mod wire;
 
 use ackdrop::ledger::{Entry, Outcome};

@@ -169,9 +169,9 @@ async fn a_delay_before_the_commit_makes_conflicts_and_then_replays() {
         |b| b,
         async |app: &App| {
             let mut conns = open(app, 40).await;
-            for round in 1..=5 {
+            for round in 1..=3 {
                 let key = format!("round-{round}");
-                app.fault(json!({"mode": "delay", "at": "before", "delay": "100ms", "key": &key, "on": 1}))
+                app.fault(json!({"mode": "delay", "at": "before", "delay": "500ms", "key": &key, "on": 1}))
                     .await;
                 app.fault(json!({"mode": "drop-after-commit", "key": &key, "on": 1}))
                     .await;
@@ -267,6 +267,83 @@ async fn refunds_at_once_never_give_back_more_than_was_captured() {
             at_once(&mut conns, &calls).await;
             let charge = super::made(app, super::get(&format!("/v1/charges/{id}"))).await;
             assert_eq!((app.effects("refund"), &charge["amount_refunded"]), (3, &json!(900)));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_at_two_endpoints_at_once_has_one_effect() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conns = open(app, 40).await;
+            for round in 1..=10 {
+                let key = format!("round-{round}");
+                let call = |n: u64| match n % 2 {
+                    0 => Call::stripe("/v1/customers", &format!("name={round}")).key(&key),
+                    _ => charge(1000 + round).key(&key),
+                };
+                let calls: Vec<Call> = (0..40).map(call).collect();
+                let tally = tally(&at_once(&mut conns, &calls).await);
+                assert_eq!(
+                    (tally["first"], tally["replay"], tally["400 idempotency_error"]),
+                    (1, 19, 20),
+                    "{tally:?}"
+                );
+                assert_eq!(app.effects("charge") + app.effects("customer"), round);
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_keys_all_at_once_are_charged_and_one_answer_is_lost() {
+    with(
+        |b| b,
+        async |app: &App| {
+            app.fault(json!({"mode": "drop-after-commit", "how": "reset", "on": 7}))
+                .await;
+            let mut conns = open(app, 100).await;
+            let tally = tally(&at_once(&mut conns, &vec![charge(1099); 100]).await);
+            assert_eq!((tally["first"], tally["lost"]), (99, 1), "{tally:?}");
+            let counts = app.counts("stripe").await;
+            assert_eq!(
+                (
+                    counts.accepted,
+                    counts.withheld,
+                    counts.duplicates,
+                    app.effects("charge")
+                ),
+                (100, 1, 99, 100)
+            );
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_before_the_commit_takes_one_call_out_of_the_race() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let mut conns = open(app, 50).await;
+            for round in 1..=10 {
+                let key = format!("round-{round}");
+                app.fault(json!({"mode": "fail-before-commit", "key": &key, "on": 1}))
+                    .await;
+                let calls = vec![charge(1000 + round).key(&key); 50];
+                let answers = at_once(&mut conns, &calls).await;
+                let tally = tally(&answers);
+                assert_eq!(
+                    (tally["lost"], tally["first"], tally["replay"]),
+                    (1, 1, 48),
+                    "{tally:?}"
+                );
+                assert_eq!((app.effects("charge"), app.now("stripe").failed), (round, round));
+                reopen(app, &mut conns, &answers).await;
+            }
         },
     )
     .await;

@@ -164,13 +164,14 @@ async fn once_sees_the_loss_and_there_is_one_charge() {
                 let hangs = fault["how"] == "hang";
                 let mut builder = builder(app, RequestStrategy::Once);
                 if hangs {
-                    builder = builder.timeout(Duration::from_millis(500));
+                    builder = builder.timeout(Duration::from_secs(1));
                 }
                 let lost = charge().send(&builder.build().unwrap()).await;
                 match (&lost, hangs) {
                     (Err(StripeError::Timeout), true) | (Err(StripeError::ClientError(_)), false) => {}
                     _ => panic!("{fault}: {lost:?}"),
                 }
+                app.until("the commit", |app| app.now("stripe").accepted == 1).await;
                 let counts = app.counts("stripe").await;
                 assert_eq!(
                     (counts.received, counts.accepted, counts.withheld),
@@ -212,7 +213,7 @@ async fn a_retry_hides_the_loss_and_there_is_one_charge() {
                 rule["on"] = 1.into();
                 app.fault(rule).await;
                 let client = builder(app, RequestStrategy::Retry(3))
-                    .timeout(Duration::from_secs(2))
+                    .timeout(Duration::from_secs(4))
                     .build()
                     .unwrap();
                 let made = charge().send(&client).await.unwrap();
@@ -282,4 +283,25 @@ async fn it_retries_what_may_be_retried_and_stops_at_what_is_kept() {
         )
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_base_url_or_a_key_names_its_scope() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let by_path = ClientBuilder::new("sk_test_123").url(format!("http://{}/~alice/", app.http()));
+            let by_key = ClientBuilder::new("sk_test_~alice").url(format!("http://{}/", app.http()));
+            let strategy = RequestStrategy::Idempotent(stripe::IdempotencyKey::new("k").unwrap());
+            let mut made = Vec::new();
+            for builder in [by_path, by_key] {
+                let client = builder.request_strategy(strategy.clone()).build().unwrap();
+                made.push(charge().send(&client).await.unwrap().id);
+            }
+            assert_eq!(made[0], made[1], "one world, one key");
+            assert_eq!(app.effects("charge"), 1);
+            assert!(app.entries().iter().all(|e| &*e.scope == "alice"));
+        },
+    )
+    .await;
 }

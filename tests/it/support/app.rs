@@ -1,11 +1,12 @@
 //! A suite for one test, and what must be true of it afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use ackdrop::Suite;
+use ackdrop::admin::Stats;
 use ackdrop::ledger::{Counts, Entry, Outcome};
 use ackdrop::store::Scope;
 use ackdrop::suite::Builder;
@@ -143,7 +144,7 @@ impl App {
 
     /// Returns all entries of the journal.
     pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.suite.ledger().changed_since(0, usize::MAX, |_| true)
+        self.suite.ledger().changed_since(0, usize::MAX, |_| true).0
     }
 
     /// Checks what must hold after every test: both sums, per operation, provider and scope, and counts that are the fold of the journal.
@@ -164,10 +165,30 @@ impl App {
         }
     }
 
+    /// Looks at counts and journal in one moment: where something happened between the two looks, it looks again.
+    fn counts_and_entries(&self) -> (BTreeMap<String, Stats>, Vec<Entry>) {
+        for _ in 0..1000 {
+            let before = self.suite.stats();
+            let entries = self.entries();
+            let scopes: BTreeSet<String> = entries.iter().map(|e| e.scope.to_string()).collect();
+            let counts = scopes.into_iter().map(|scope| {
+                let stats = self.suite.stats_of(&Scope::parse(&scope).unwrap());
+                (scope, stats)
+            });
+            let counts = counts.collect();
+            let after = self.suite.stats();
+            if (before.generation, before.total) == (after.generation, after.total) {
+                return (counts, entries);
+            }
+        }
+        panic!("the counts never stand still");
+    }
+
     fn check_fold(&self) {
         type Fold = (BTreeMap<(String, String), (u64, u64)>, BTreeMap<String, u64>);
         let mut folds: BTreeMap<String, Fold> = BTreeMap::new();
-        for entry in self.entries() {
+        let (stats, entries) = self.counts_and_entries();
+        for entry in entries {
             let (operations, effects) = folds.entry(entry.scope.to_string()).or_default();
             let key = (entry.arrival.provider.to_string(), entry.arrival.operation.to_string());
             let (received, accepted) = operations.entry(key).or_default();
@@ -178,7 +199,7 @@ impl App {
             }
         }
         for (scope, (operations, effects)) in folds {
-            let stats = self.suite.stats_of(&Scope::parse(&scope).unwrap());
+            let stats = &stats[&scope];
             for ((provider, operation), fold) in operations {
                 let counts = stats.providers[&*provider].operations[&*operation];
                 assert_eq!((counts.received, counts.accepted), fold, "{scope} {operation}");

@@ -67,28 +67,25 @@ pub(crate) struct Conn {
 }
 
 impl Conn {
-    pub(crate) async fn plain(addr: SocketAddr) -> Self {
-        let stream = TcpStream::connect(addr).await.unwrap();
+    pub(crate) fn of(stream: TcpStream) -> Self {
         Self {
             stream: Box::pin(stream),
         }
     }
 
-    pub(crate) async fn tls(addr: SocketAddr, ca: &str, name: &str) -> Self {
-        let stream = TcpStream::connect(addr).await.unwrap();
-        let tls = connector(ca)
-            .connect(ServerName::try_from(name.to_owned()).unwrap(), stream)
-            .await
-            .unwrap();
-        Self { stream: Box::pin(tls) }
+    pub(crate) async fn plain(addr: SocketAddr) -> Self {
+        Self::of(TcpStream::connect(addr).await.unwrap())
     }
 
-    /// Shakes hands on a connection that has said STARTTLS.
-    pub(crate) async fn upgrade(self, ca: &str, name: &str) -> Self {
-        let tls = connector(ca)
-            .connect(ServerName::try_from(name.to_owned()).unwrap(), self.stream)
-            .await
-            .unwrap();
+    pub(crate) async fn tls(addr: SocketAddr, ca: &str, name: &str) -> Self {
+        Self::plain(addr).await.secure(ca, name).await
+    }
+
+    /// Goes on inside TLS.
+    pub(crate) async fn secure(self, ca: &str, name: &str) -> Self {
+        let name = ServerName::try_from(name.to_owned()).unwrap();
+        let handshake = connector(ca).connect(name, self.stream);
+        let tls = within("the handshake", handshake).await.unwrap();
         Self { stream: Box::pin(tls) }
     }
 

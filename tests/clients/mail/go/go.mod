@@ -1,0 +1,3 @@
+module ackdrop/clients/mail
+
+go 1.19
