@@ -11,6 +11,11 @@ use super::{Given, Problem, Raw, SETTINGS, Setting, Source};
 /// Variables that only the commands talking to a running suite read.
 const CLIENT_VARIABLES: [&str; 2] = ["ACKDROP_URL", "ACKDROP_SCOPE"];
 
+/// Says whether a variable is one that Kubernetes gives to every pod beside a Service called `ackdrop`.
+fn is_service_link(name: &str) -> bool {
+    name == "ACKDROP_PORT" || name.starts_with("ACKDROP_PORT_") || name.starts_with("ACKDROP_SERVICE_")
+}
+
 /// Reads all variables of the process whose names begin with `ACKDROP_`. Nothing else here looks at the process.
 #[must_use]
 pub fn environment() -> BTreeMap<String, String> {
@@ -97,7 +102,7 @@ fn from_environment(env: &BTreeMap<String, String>, problems: &mut Vec<Problem>)
             Some(setting) => {
                 by_name.insert(setting.name, numbered(vec![text.trim().to_owned()], &source));
             }
-            None if CLIENT_VARIABLES.contains(&name.as_str()) => {}
+            None if CLIENT_VARIABLES.contains(&name.as_str()) || is_service_link(name) => {}
             None => {
                 let names = SETTINGS.iter().map(|setting| variable(setting.name));
                 let names = names.chain(CLIENT_VARIABLES.map(str::to_owned));
