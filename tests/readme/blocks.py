@@ -20,13 +20,13 @@ passed = failed = 0
 
 
 def blocks(page):
-    """Yields (directive, language, text, line) for each fenced block."""
+    """Yields (directive, language, text, line) for each fenced block; a block right behind another has the directive `behind`."""
     directive, fence, text = "", None, []
     for number, line in enumerate(page.splitlines(), 1):
         if fence is not None:
             if line.strip() == "```":
                 yield directive, fence, "\n".join(text), start
-                directive, fence = "", None
+                directive, fence = "behind", None
             else:
                 text.append(line)
         elif line.startswith("```"):
@@ -118,7 +118,7 @@ def main(path):
         status, said = shell(text)
         behind = found[index + 1] if index + 1 < len(found) else None
         problem = None
-        if behind and behind[1] == "text":
+        if behind and behind[:2] == ("behind", "text"):
             if not matches(behind[2], said):
                 problem = f"--- the page says\n{behind[2]}\n--- it printed\n{said}"
         elif status:
