@@ -137,7 +137,7 @@ impl<'p> Vocabulary<'p> {
                 (behind.start..behind.start + front.len(), why, known)
             }
             _ => {
-                let why = format!("`{first}` has no effect, and attempts no outcome or fate, `{rest}`");
+                let why = format!("`{first}` has no effect `{rest}`, and there is no such outcome or fate");
                 (behind, why, effects(about).chain(words()).collect())
             }
         }

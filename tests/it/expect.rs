@@ -265,7 +265,7 @@ async fn what_cannot_be_asked_is_refused_with_its_place() {
             assert!(message.contains("did you mean `stripe.charge`?"), "{message}");
             assert_eq!(
                 error["problems"][0],
-                json!({"expectation": 1, "why": "`stripe` has no effect, and attempts no outcome or fate, `chrage`",
+                json!({"expectation": 1, "why": "`stripe` has no effect `chrage`, and there is no such outcome or fate",
                     "nearest": ["stripe.charge"], "column": 8, "marked": ["stripe.chrage == 1", "       ^^^^^^"]})
             );
             assert_eq!(error["problems"][1]["column"], 16);
