@@ -86,7 +86,7 @@ impl Provider for Orders {
         let identified = match request.operation.name {
             "orders.create" => self.create(request),
             "orders.retrieve" => retrieve(request),
-            "orders.list" => read::wanted(request).map(|wanted| plain(Call::List(wanted))),
+            "orders.list" => read::wanted(request).map(|wanted| Identified::plain(Call::List(wanted))),
             _ => {
                 let (problem, allow) = read::unrecognized(request);
                 let reply = problem.reply();
@@ -222,7 +222,7 @@ fn retrieve(request: &HttpRequest) -> Result<Identified<Call>, Problem> {
     let reference = read::decoded(reference)?;
     Ok(Identified {
         name: Some(Arc::clone(&reference)),
-        ..plain(Call::Retrieve(reference))
+        ..Identified::plain(Call::Retrieve(reference))
     })
 }
 
@@ -266,20 +266,6 @@ fn json(status: u16, view: Arc<dyn View>) -> Reply {
     Reply::view(status, view).header("content-type", "application/json")
 }
 
-fn plain(call: Call) -> Identified<Call> {
-    Identified {
-        call,
-        name: None,
-        key: None,
-        correlations: Vec::new(),
-        recorded: None,
-        early: None,
-    }
-}
-
 fn refused(reply: Reply) -> Identified<Call> {
-    Identified {
-        early: Some(reply),
-        ..plain(Call::Nothing)
-    }
+    Identified::refused(Call::Nothing, reply)
 }

@@ -93,7 +93,7 @@ impl Provider for Webhook {
             Err(invalid) => return refused(400, &format!("The target in the path is too long: {invalid}.")),
         };
         if request.operation.name == "deliveries.probe" {
-            return plain(Call::Probe);
+            return Identified::plain(Call::Probe);
         }
         let (name_given, correlation) = correlate(request, &decoded);
         let sent = Sent::new(name, request, &self.ledger);
@@ -101,7 +101,7 @@ impl Provider for Webhook {
             name: name_given,
             correlations: vec![correlation],
             recorded: Some(sent.body.clone()),
-            ..plain(Call::Append(Arc::new(sent)))
+            ..Identified::plain(Call::Append(Arc::new(sent)))
         }
     }
 
@@ -194,20 +194,6 @@ fn error(status: u16, words: &str, code: Option<&str>) -> Reply {
     Reply::new(status, body.to_string()).header("content-type", "application/json")
 }
 
-fn plain(call: Call) -> Identified<Call> {
-    Identified {
-        call,
-        name: None,
-        key: None,
-        correlations: Vec::new(),
-        recorded: None,
-        early: None,
-    }
-}
-
 fn refused(status: u16, words: &str) -> Identified<Call> {
-    Identified {
-        early: Some(error(status, words, None)),
-        ..plain(Call::Nothing)
-    }
+    Identified::refused(Call::Nothing, error(status, words, None))
 }

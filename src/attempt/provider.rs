@@ -59,6 +59,30 @@ pub struct Identified<C> {
     pub early: Option<Reply>,
 }
 
+impl<C> Identified<C> {
+    /// Makes what a call is that has neither name nor key, and repeats nothing.
+    #[must_use]
+    pub fn plain(call: C) -> Self {
+        Self {
+            call,
+            name: None,
+            key: None,
+            correlations: Vec::new(),
+            recorded: None,
+            early: None,
+        }
+    }
+
+    /// Makes what a call is that is refused before its key is looked at.
+    #[must_use]
+    pub fn refused(call: C, reply: Reply) -> Self {
+        Self {
+            early: Some(reply),
+            ..Self::plain(call)
+        }
+    }
+}
+
 /// Says why a key cannot be used now.
 #[derive(Debug)]
 pub enum Conflict<'a> {

@@ -45,7 +45,7 @@ pub(super) enum Kind {
 /// Every setting there is, in the order of `--help`.
 #[rustfmt::skip]
 pub static SETTINGS: &[Setting] = &[
-    row("http", LISTENERS, "ADDR", "127.0.0.1:8080", "Listen for HTTP: the providers, the admin API under /_… and the proxy. Repeatable; `off` turns it off, port 0 takes a free one", Kind::Listeners(|c| &mut c.http)),
+    row("http", LISTENERS, "ADDR", "127.0.0.1:8080", "Listen for HTTP: the providers, and the admin API under /_… Repeatable; `off` turns it off, port 0 takes a free one", Kind::Listeners(|c| &mut c.http)),
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),

@@ -1,0 +1,234 @@
+//! The settings of a suite, and its start.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
+use crate::admin::{self, Admin, Guard, Objects};
+use crate::attempt::{About, Budget, Holds, Way, Wrong};
+use crate::faults::{self, Catalog, Known, Protocol, Rules};
+use crate::ledger::{self, Ledger, Strays};
+use crate::mocks::Mocks;
+use crate::server::tls::Authority;
+use crate::server::{Listener, Shared};
+use crate::store::{Beginning, Store};
+
+/// Gathers the settings of a suite; made by [`Suite::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    listen: Vec<(Kind, Listen)>,
+    faults: Vec<GivenFault>,
+    seed: Option<(String, Value)>,
+    ca: Option<PathBuf>,
+    limits: Limits,
+    ledger: ledger::Limits,
+    arriving: u64,
+    hang_cap: Duration,
+    orders_require_key: bool,
+    smtp: Offer,
+    guard: Guard,
+}
+
+#[derive(Clone, Debug)]
+struct GivenFault {
+    source: faults::Source,
+    place: String,
+    text: String,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            faults: Vec::new(),
+            seed: None,
+            ca: None,
+            limits: Limits::default(),
+            ledger: ledger::Limits::default(),
+            arriving: 256 << 20,
+            hang_cap: Duration::from_secs(30 * 60),
+            orders_require_key: false,
+            smtp: Offer::default(),
+            guard: Guard::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Listens at one more address.
+    pub fn listen(mut self, kind: Kind, listen: Listen) -> Self {
+        self.listen.push((kind, listen));
+        self
+    }
+
+    /// Arms a rule from the start, in JSON or in the short form; re-armed by a reset. `place` says where it was written.
+    pub fn fault(mut self, source: faults::Source, place: impl Into<String>, text: impl Into<String>) -> Self {
+        let (place, text) = (place.into(), text.into());
+        self.faults.push(GivenFault { source, place, text });
+        self
+    }
+
+    /// Lets every world begin with these objects, and again after each reset: `{"stripe": {"customers": {"cus_123": {}}}}`; under
+    /// `scopes` stands what single scopes have beside. `place` says where it was written.
+    pub fn seed(mut self, place: impl Into<String>, objects: Value) -> Self {
+        self.seed = Some((place.into(), objects));
+        self
+    }
+
+    /// Keeps the CA in a folder.
+    pub fn ca(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.ca = Some(dir.into());
+        self
+    }
+
+    /// Bounds what one client may make the suite hold.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Bounds what the ledger keeps.
+    pub fn ledger(mut self, limits: ledger::Limits) -> Self {
+        self.ledger = limits;
+        self
+    }
+
+    /// Bounds the bytes of bodies that are arriving at once.
+    pub fn arriving(mut self, bytes: u64) -> Self {
+        self.arriving = bytes;
+        self
+    }
+
+    /// Bounds how long a hang or a hold lasts.
+    pub fn hang_cap(mut self, cap: Duration) -> Self {
+        self.hang_cap = cap;
+        self
+    }
+
+    /// Makes orders refuse a call without an Idempotency-Key.
+    pub fn orders_require_key(mut self, required: bool) -> Self {
+        self.orders_require_key = required;
+        self
+    }
+
+    /// Sets what SMTP sessions offer.
+    pub fn smtp(mut self, offer: Offer) -> Self {
+        self.smtp = offer;
+        self
+    }
+
+    /// Guards the admin API: with a token, if one is given, and with host names under which changes are taken besides local ones.
+    pub fn admin(mut self, token: Option<&str>, hosts: &[String]) -> Self {
+        self.guard = Guard::new(token, hosts);
+        self
+    }
+
+    /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an address is taken, the CA cannot be used, or a rule or the seed is wrong; then nothing is left running.
+    pub async fn start(mut self) -> Result<Suite, StartError> {
+        if self.listen.is_empty() {
+            let any = Listen {
+                both_loopbacks: false,
+                ..Listen::ANY_LOOPBACK
+            };
+            self.listen = [Kind::Http, Kind::Https, Kind::Smtp, Kind::Smtps]
+                .map(|kind| (kind, any))
+                .into();
+        }
+        let ledger = Ledger::new(self.ledger);
+        let mocks = Mocks::new(&ledger, self.orders_require_key);
+        let providers: Arc<[&'static About]> = mocks.about().into();
+        let catalog = Arc::new(catalog(&providers));
+        let rules = self.rules(&catalog)?;
+        let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
+        let beginning = self.beginning(&objects)?;
+        let authority = Authority::open(self.ca.as_deref())?;
+        let mut listeners = Vec::new();
+        for (kind, listen) in self.listen {
+            listeners.push(Listener::bind(kind, listen).await?);
+        }
+        let addresses = Addresses::of(&listeners);
+        let admin = Admin {
+            way: Way {
+                store: Store::beginning_with(ledger, beginning),
+                rules,
+                holds: Holds::default(),
+                stop: CancellationToken::new(),
+                tasks: TaskTracker::new(),
+                hang_cap: self.hang_cap,
+            },
+            providers,
+            objects,
+            catalog,
+            strays: Strays::default(),
+            ca: authority.pem().into(),
+            guard: self.guard,
+            addresses: Arc::new(OnceLock::from(serde_json::to_value(&addresses).unwrap_or_default())),
+        };
+        let shared = Arc::new(Shared {
+            way: admin.way.clone(),
+            mocks,
+            admin: admin::router(admin.clone()),
+            strays: admin.strays.clone(),
+            arriving: Budget::new(self.arriving),
+            limits: self.limits,
+            smtp: self.smtp,
+            authority,
+            permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
+        });
+        for listener in listeners {
+            listener.serve(&shared);
+        }
+        Ok(Suite { admin, addresses })
+    }
+
+    /// Arms the rules that were given, in their order; all problems are reported together.
+    fn rules(&self, catalog: &Catalog) -> Result<Rules, StartError> {
+        let rules = Rules::new();
+        let mut problems = Vec::new();
+        for given in &self.faults {
+            let armed = read_rules(&given.text, catalog)
+                .and_then(|specs| rules.install(specs, given.source).map_err(|problems| lines(&problems)));
+            if let Err(lines) = armed {
+                problems.extend(lines.into_iter().map(|line| format!("{}: {line}", given.place)));
+            }
+        }
+        if problems.is_empty() {
+            Ok(rules)
+        } else {
+            Err(StartError::Faults(problems))
+        }
+    }
+
+    /// Thinks out what worlds begin with.
+    fn beginning(&self, objects: &Objects) -> Result<Beginning, StartError> {
+        let Some((place, seed)) = &self.seed else {
+            return Ok(Beginning::default());
+        };
+        let lines = |wrong: Vec<Wrong>| wrong.iter().map(|wrong| format!("{place}: {wrong}")).collect();
+        admin::beginning(objects, seed).map_err(|wrong| StartError::Seed(lines(wrong)))
+    }
+}
+
+fn catalog(providers: &[&'static About]) -> Catalog {
+    let known = providers.iter().map(|about| Known {
+        name: about.name.to_owned(),
+        protocol: if about.name == crate::mocks::MAIL {
+            Protocol::Smtp
+        } else {
+            Protocol::Http
+        },
+        operations: about.operations.iter().map(|o| o.name.to_owned()).collect(),
+        fixed_scope: None,
+    });
+    Catalog::new(known.collect())
+}
