@@ -112,7 +112,13 @@ enum Until {
 
 impl<P: Provider> Attempt<P> {
     async fn run(mut self) {
-        let Ok(verdict) = self.ticket.while_current(|| self.asked.ask_before(&self.way.rules)) else {
+        let (asked, rules, id) = (&self.asked, &self.way.rules, self.ticket.id());
+        let asked = self.ticket.while_current(|tx| {
+            let verdict = asked.ask_before(rules);
+            reserve_to_wait(tx, asked, verdict.as_ref(), id);
+            verdict
+        });
+        let Ok(verdict) = asked else {
             return self.line.lose(How::Close, self.ticket);
         };
         let Some(verdict) = verdict else {
@@ -294,6 +300,17 @@ impl<P: Provider> Attempt<P> {
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
         };
         self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
+    }
+}
+
+/// Reserves the key of an attempt that is told to wait, in the moment in which it is told: nobody overtakes it between the two.
+fn reserve_to_wait<P: Provider>(tx: &mut Tx<'_>, asked: &Asked<P>, verdict: Option<&Verdict>, attempt: u64) {
+    let waits = verdict.is_some_and(|verdict| matches!(verdict.action, Action::Hold | Action::Delay(_)));
+    let Some(key) = asked.key().filter(|_| waits) else {
+        return;
+    };
+    if let Admission::Fresh = idempotency::admit(tx, key, attempt) {
+        idempotency::reserve(tx, key, attempt);
     }
 }
 

@@ -275,14 +275,16 @@ impl Ticket {
     }
 
     /// Runs a question under the world's lock, unless the world was reset: what began before must not use up what was re-armed.
+    /// Of what it does to its [`Tx`] only volatile reservations stay.
     ///
     /// # Errors
     ///
     /// Fails if the world was reset since the attempt began.
-    pub fn while_current<R>(&self, ask: impl FnOnce() -> R) -> Result<R, Stale> {
-        let state = self.world.lock();
+    pub fn while_current<R>(&self, ask: impl FnOnce(&mut Tx<'_>) -> R) -> Result<R, Stale> {
+        let mut state = self.world.lock();
         if state.generation == self.generation {
-            Ok(ask())
+            let now = self.shared.now().saturating_add(state.clock);
+            Ok(ask(&mut Tx::new(&mut state, now)))
         } else {
             Err(Stale)
         }

@@ -132,7 +132,7 @@ impl Connection {
         };
         let rules = &self.shared.way.rules;
         live.ticket
-            .while_current(|| rules.ask(Point::Before, &facts, &live.in_request))
+            .while_current(|_| rules.ask(Point::Before, &facts, &live.in_request))
     }
 
     fn held(&self, rule: std::sync::Arc<str>) -> Held {
