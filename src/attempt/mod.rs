@@ -17,6 +17,7 @@ mod budget;
 mod holds;
 mod line;
 pub mod mail_header;
+mod pass;
 mod pause;
 mod provider;
 mod request;

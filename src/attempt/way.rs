@@ -9,12 +9,13 @@ use tokio_util::task::TaskTracker;
 use super::asked::{Asked, fired};
 use super::holds::{Held, Holds};
 use super::line::{Line, Outgoing};
+use super::pass::{Settled, Until, pass_through, reserve_to_wait};
 use super::pause::{Pause, Paused};
-use super::{Conflict, Describe as _, Kind, Operation, Provider, Refusal};
+use super::{Describe as _, Operation, Provider, Refusal};
 use crate::faults::{Action, Answer, How, InRequest, Loss, Point, Rules, Verdict};
-use crate::idempotency::{self, Admission, Reservation};
+use crate::idempotency::Reservation;
 use crate::ledger::{Content, Fate, Outcome, Reply, rfc3339};
-use crate::store::{Decision, Stale, Store, Ticket, Tx};
+use crate::store::{Decision, Stale, Store, Ticket};
 
 /// Is what every attempt shares; clones share it.
 #[derive(Clone, Debug)]
@@ -94,20 +95,6 @@ struct Attempt<P: Provider> {
     injected: Option<Reply>,
     /// The rule that has fired last.
     rule: Arc<str>,
-}
-
-/// Is what one pass through the provider came to.
-struct Settled {
-    reply: Reply,
-    outcome: Outcome,
-    from_accepted: bool,
-}
-
-/// Says how far a pass through the provider goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    Reserved,
-    Committed,
 }
 
 impl<P: Provider> Attempt<P> {
@@ -300,93 +287,6 @@ impl<P: Provider> Attempt<P> {
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
         };
         self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
-    }
-}
-
-/// Reserves the key of an attempt that is told to wait, in the moment in which it is told: nobody overtakes it between the two.
-fn reserve_to_wait<P: Provider>(tx: &mut Tx<'_>, asked: &Asked<P>, verdict: Option<&Verdict>, attempt: u64) {
-    let waits = verdict.is_some_and(|verdict| matches!(verdict.action, Action::Hold | Action::Delay(_)));
-    let Some(key) = asked.key().filter(|_| waits) else {
-        return;
-    };
-    if let Admission::Fresh = idempotency::admit(tx, key, attempt) {
-        idempotency::reserve(tx, key, attempt);
-    }
-}
-
-/// Runs inside the transact: looks the key up, lets the provider handle the call, keeps the answer under the key.
-/// Returns nothing when the key was reserved and that is as far as it should go.
-fn pass_through<P: Provider>(
-    tx: &mut Tx<'_>,
-    asked: &Asked<P>,
-    injected: Option<&Reply>,
-    until: Until,
-    attempt: u64,
-) -> Option<Settled> {
-    let Asked {
-        provider,
-        whole,
-        identified,
-        ..
-    } = asked;
-    let (request, call) = (&whole.request, &identified.call);
-    if let Some(early) = &identified.early {
-        return Some(Settled::refused(asked, early.clone()));
-    }
-    let Some(key) = &identified.key else {
-        let reply = provider.handle(tx, request, call);
-        return Some(Settled::executed(asked, tx, reply));
-    };
-    match idempotency::admit(tx, key, attempt) {
-        Admission::Replay(record) => {
-            return Some(Settled {
-                reply: provider.replay(request, call, &record),
-                outcome: Outcome::Replayed,
-                from_accepted: record.accepted,
-            });
-        }
-        Admission::InFlight => {
-            let reply = provider.conflict(request, call, &Conflict::InFlight);
-            return Some(Settled::refused(asked, reply));
-        }
-        Admission::Mismatch(endpoint) => {
-            let reply = provider.conflict(request, call, &Conflict::Mismatch(&endpoint));
-            return Some(Settled::refused(asked, reply));
-        }
-        Admission::Fresh => {}
-    }
-    if until == Until::Reserved {
-        idempotency::reserve(tx, key, attempt);
-        return None;
-    }
-    let reply = injected.cloned().unwrap_or_else(|| provider.handle(tx, request, call));
-    if provider.keeps(reply.status) {
-        idempotency::record(tx, key, &reply, provider.reference(call));
-    }
-    idempotency::give_up(tx, key, attempt);
-    Some(Settled::executed(asked, tx, reply))
-}
-
-impl Settled {
-    fn refused<P: Provider>(asked: &Asked<P>, reply: Reply) -> Self {
-        Self {
-            reply,
-            outcome: asked.refusal(),
-            from_accepted: false,
-        }
-    }
-
-    fn executed<P: Provider>(asked: &Asked<P>, tx: &Tx<'_>, reply: Reply) -> Self {
-        let outcome = match asked.whole.operation.kind {
-            Kind::Read => Outcome::Read,
-            Kind::Write if tx.has_effects() => Outcome::Accepted,
-            Kind::Write => Outcome::Refused,
-        };
-        Self {
-            reply,
-            outcome,
-            from_accepted: false,
-        }
     }
 }
 

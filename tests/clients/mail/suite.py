@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 import urllib.request
 
 # Every ACKDROP_… is a setting of it, and it refuses those that it does not know.
@@ -40,14 +39,8 @@ class Ackdrop:
 
     def settled(self, scope):
         """Returns the counts of mail in a scope, once no attempt is under way: a client may end before its last one does."""
-        deadline = time.monotonic() + 10
-        while True:
-            counts = self.call(f"/_stats?scope={scope}")["providers"]["smtp"]
-            if counts["in_flight"] == counts["open"] == 0:
-                return counts
-            if time.monotonic() > deadline:
-                raise AssertionError(f"attempts of {scope} never ended: {counts}")
-            time.sleep(0.05)
+        self.call(f"/_expect?scope={scope}", {"expect": "smtp.received >= 0", "timeout": "10s", "settle": "10ms"})
+        return self.call(f"/_stats?scope={scope}")["providers"]["smtp"]
 
     def expect(self, scope, *expectations):
         """Asks `ackdrop assert`, and returns what it says if they do not hold."""
