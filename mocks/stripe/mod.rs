@@ -10,6 +10,7 @@ mod cards;
 mod credentials;
 mod currency;
 mod declines;
+mod due;
 mod expand;
 mod failure;
 mod form;
