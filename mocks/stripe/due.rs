@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
+use super::form::Fields;
+use super::ids::Ids;
 use super::objects::{Charge, Intent, Status};
-use super::payment;
+use super::params::Params;
+use super::scene::{Origin, Scene};
+use super::{events, payment};
 use crate::attempt::{Operation, Scheduled};
 use crate::store::{Object, Tx};
 
@@ -54,9 +58,9 @@ impl Work {
     }
 
     /// Does it, in the account in which it was planned. `at` is when it was due; the world's clock may be far past it.
-    fn run(&self, tx: &mut Tx<'_>, _at: OffsetDateTime) {
+    fn run(&self, scene: &mut Scene<'_, '_>, _at: OffsetDateTime) {
         match self {
-            Self::ExpireAuthorisation { charge } => expire_authorisation(tx, charge),
+            Self::ExpireAuthorisation { charge } => expire_authorisation(scene, charge),
         }
     }
 }
@@ -89,25 +93,38 @@ impl Scheduled for super::Stripe {
         for (at, account, due) in due {
             tx.enter(&account);
             never(tx, &due.work);
-            due.work.run(tx, at);
+            let fields = Fields::default();
+            let mut scene = Scene {
+                tx,
+                params: Params::new(&fields),
+                id: "",
+                parent: "",
+                origin: Origin::Schedule,
+                ids: Ids::Random,
+            };
+            due.work.run(&mut scene, at);
+            events::trim(tx);
         }
     }
 }
 
-fn expire_authorisation(tx: &mut Tx<'_>, id: &str) {
+fn expire_authorisation(scene: &mut Scene<'_, '_>, id: &str) {
     let open = |charge: &Arc<Charge>| charge.paid() && !charge.captured && !charge.refunded();
-    let Some(charge) = tx.get::<Charge>(id).filter(open) else {
+    let Some(charge) = scene.tx.get::<Charge>(id).filter(open) else {
         return;
     };
-    payment::release(tx, &charge);
-    tx.effect("charge_expire", id);
-    let intent = charge.intent.as_ref().and_then(|intent| tx.get::<Intent>(intent));
+    let charge = payment::release(scene.tx, &charge);
+    scene.tx.effect("charge_expire", id);
+    scene.event("charge.expired", Arc::clone(&charge));
+    let intent = charge.intent.as_ref();
+    let intent = intent.and_then(|intent| scene.tx.get::<Intent>(intent));
     if let Some(intent) = intent.filter(|intent| intent.status == Status::RequiresCapture) {
-        let intent = tx.put(Intent {
+        let intent = scene.tx.put(Intent {
             status: Status::Canceled,
-            canceled: Some(Box::new((tx.now().unix_timestamp(), Some("automatic")))),
+            canceled: Some(Box::new((scene.now(), Some("automatic")))),
             ..Intent::clone(&intent)
         });
-        tx.effect("payment_intent_cancel", &intent.id);
+        scene.tx.effect("payment_intent_cancel", &intent.id);
+        scene.event("payment_intent.canceled", intent);
     }
 }

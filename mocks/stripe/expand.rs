@@ -1,9 +1,7 @@
 //! `expand[]`: other objects in place of their ids. Paths are checked before anything is carried out.
 
-use std::sync::Arc;
-
 use super::failure::{Failure, Outcome};
-use super::objects::{Charge, Customer, Expanded, Intent, Kind, Method, Page, Refund, Shown, Target, Thing, Token};
+use super::objects::{Expanded, Kind, Page, Shown, Target, Thing};
 use super::params::Params;
 use crate::store::Tx;
 
@@ -27,25 +25,32 @@ fn check(path: &str, kind: Kind, list: bool) -> Outcome<Path> {
     };
     let inner = if list { path.strip_prefix("data.") } else { Some(path) };
     let Some(inner) = inner else {
-        let known = path.split('.').next().and_then(|first| kind.link(first));
+        let known = kind.link(path);
         return refuse(known.map_or(String::new(), |_| {
             format!(" You may want to try expanding 'data.{shown}' instead.")
         }));
     };
-    let mut steps = inner.split('.');
-    let (mut kind, mut out) = (kind, Path::new());
-    while let Some(step) = steps.next() {
-        let Some((field, target)) = kind.link(step) else {
+    let (mut kind, mut out, mut rest) = (kind, Path::new(), inner);
+    loop {
+        let Some((field, target, below)) = kind.link(rest) else {
             return refuse(String::new());
         };
         out.push((field, target));
+        rest = below;
         kind = match target {
             Target::One(kind) => kind,
-            Target::Refunds => match steps.next() {
-                None | Some("data") => Kind::Refund,
-                Some(_) => return refuse(String::new()),
-            },
+            Target::Many(kind) => {
+                rest = match below.strip_prefix("data.") {
+                    Some(below) => below,
+                    None if below.is_empty() || below == "data" => "",
+                    None => return refuse(String::new()),
+                };
+                kind
+            }
         };
+        if rest.is_empty() {
+            break;
+        }
     }
     if out.len() > MAX_LEVELS {
         let message = format!("You cannot expand more than {MAX_LEVELS} levels of a property. Property: {shown}");
@@ -54,27 +59,28 @@ fn check(path: &str, kind: Kind, list: bool) -> Outcome<Path> {
     Ok(out)
 }
 
-/// Takes the versions of what the paths lead to.
+/// Takes the versions of what the paths lead to, and of what belongs to the thing.
 pub(crate) fn expand(tx: &Tx<'_>, thing: Thing, paths: &[&[(&'static str, Target)]]) -> Shown {
     let mut expanded: Vec<(&'static str, Expanded)> = Vec::new();
-    for (field, target) in paths.iter().filter_map(|p| p.first()) {
-        if expanded.iter().any(|(known, _)| known == field) {
-            continue;
-        }
-        let below: Vec<_> = paths
+    for (field, target) in thing.kind().links() {
+        let leading: Vec<_> = paths
             .iter()
-            .filter_map(|p| p.split_first())
-            .filter(|((first, _), rest)| first == field && !rest.is_empty())
+            .filter_map(|path| path.split_first())
+            .filter(|((first, _), _)| first == field)
             .map(|(_, rest)| rest)
             .collect();
+        if leading.is_empty() && !thing.kind().inside().contains(field) {
+            continue;
+        }
+        let below: Vec<_> = leading.into_iter().filter(|rest| !rest.is_empty()).collect();
         let found = match target {
             Target::One(kind) => thing
                 .reference(field)
-                .and_then(|id| find(tx, *kind, &id))
-                .map(|t| Expanded::One(expand(tx, t, &below))),
-            Target::Refunds => refunds(tx, &thing, &below).map(Expanded::Many),
+                .and_then(|id| kind.find(tx, &id))
+                .map(|found| Expanded::One(expand(tx, found, &below))),
+            Target::Many(kind) => Some(Expanded::Many(members(tx, &thing, field, *kind, &below))),
         };
-        expanded.extend(found.map(|e| (*field, e)));
+        expanded.extend(found.map(|found| (*field, found)));
     }
     Shown {
         thing,
@@ -82,30 +88,19 @@ pub(crate) fn expand(tx: &Tx<'_>, thing: Thing, paths: &[&[(&'static str, Target
     }
 }
 
-/// Finds the current version of an object.
-pub(crate) fn find(tx: &Tx<'_>, kind: Kind, id: &str) -> Option<Thing> {
-    match kind {
-        Kind::Charge => tx.get::<Charge>(id).map(Thing::Charge),
-        Kind::Customer => tx.get::<Customer>(id).map(Thing::Customer),
-        Kind::Intent => tx.get::<Intent>(id).map(Thing::Intent),
-        Kind::Method => tx.get::<Method>(id).map(Thing::Method),
-        Kind::Refund => tx.get::<Refund>(id).map(Thing::Refund),
-        Kind::Token => tx.get::<Token>(id).map(Thing::Token),
-        Kind::Card => tx.get::<Method>(id).map(Thing::Card),
-        Kind::Balance => None,
-    }
+/// Shows a thing with what belongs to it.
+pub(crate) fn shown(tx: &Tx<'_>, thing: impl Into<Thing>) -> Shown {
+    expand(tx, thing.into(), &[])
 }
 
-/// Shows a charge's newest refunds, as many as a page has.
-fn refunds(tx: &Tx<'_>, thing: &Thing, paths: &[&[(&'static str, Target)]]) -> Option<Page> {
+/// Shows the first page of what belongs to a thing.
+fn members(tx: &Tx<'_>, thing: &Thing, field: &str, kind: Kind, paths: &[&[(&'static str, Target)]]) -> Page {
     const FIRST_PAGE: usize = 10;
-    let Thing::Charge(charge) = thing else { return None };
-    let ids: &[Arc<str>] = charge.refunds.as_deref().unwrap_or_default();
-    let newest = ids.iter().rev().take(FIRST_PAGE);
-    let data = newest.filter_map(|id| tx.get::<Refund>(id));
-    Some(Page {
-        url: format!("/v1/charges/{}/refunds", charge.id).into(),
+    let ids = thing.members(field);
+    let found = ids.iter().take(FIRST_PAGE).filter_map(|id| kind.find(tx, id));
+    Page {
+        url: thing.members_url(field).into(),
         has_more: ids.len() > FIRST_PAGE,
-        data: data.map(|r| expand(tx, Thing::Refund(r), paths)).collect(),
-    })
+        data: found.map(|found| expand(tx, found, paths)).collect(),
+    }
 }

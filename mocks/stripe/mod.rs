@@ -1,8 +1,8 @@
 //! A Stripe-like provider: what it takes, what it answers, and how it keeps its keys. See `README.md` beside this file.
 //!
 //! In reading order: `call` reads a request, `routes` is the table of operations, `operations` carries them out over `objects`
-//! (and `payment`, where money moves), `answer` gives headers, `failure` is the error envelope. `seed` is the table of what can be put
-//! under a chosen id.
+//! (and `payment`, where money moves) and tell of it by `events`, `answer` gives headers, `failure` is the error envelope. `due` is what
+//! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
 mod call;
@@ -11,6 +11,7 @@ mod credentials;
 mod currency;
 mod declines;
 mod due;
+mod events;
 mod expand;
 mod failure;
 mod form;
@@ -38,9 +39,9 @@ use crate::store::Tx;
 pub use call::Call;
 use failure::Outcome;
 use ids::Ids;
-use objects::Page;
+use objects::{Page, Request};
 use params::Params;
-use scene::{Answer, Scene};
+use scene::{Answer, Origin, Scene};
 
 /// Is the provider; all its state stands in the store.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,15 +117,22 @@ fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc
     params.only_or_expand(route.params)?;
     let paths = expand::read(&params, route.shows, route.list)?;
     let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
-    let id = percent_encoding::percent_decode_str(matched.id).decode_utf8_lossy();
+    let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
+    let (id, parent) = (decode(matched.id), decode(matched.parent));
     let mut scene = Scene {
         tx,
         params,
         id: &id,
+        parent: &parent,
+        origin: Origin::Request(Request {
+            id: Arc::clone(&call.request_id),
+            idempotency_key: call.key.clone(),
+        }),
         ids: Ids::Random,
     };
-    let answer = (route.run)(&mut scene)?;
-    let tx = &*scene.tx;
+    let answer = (route.run)(&mut scene);
+    events::trim(scene.tx);
+    let (tx, answer) = (&*scene.tx, answer?);
     Ok(match answer {
         Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
         Answer::Page { data, has_more } => Arc::new(Page {

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use time::OffsetDateTime;
+
 use super::cards::Card;
+use super::due::{self, Work};
+use super::events;
 use super::failure::{Failure, Outcome};
 use super::ids::Ids;
-use super::objects::{Billing, Customer, Kind, Method, Shown, Thing, Token};
+use super::objects::{Billing, Customer, Kind, Method, Request, Shown, Thing, Token};
 use super::params::Params;
 use crate::store::Tx;
 
@@ -15,8 +19,23 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) params: Params<'s>,
     /// The id in the path; empty where there is none.
     pub(crate) id: &'s str,
+    /// The id before it in the path, of what it belongs to; empty where there is none.
+    pub(crate) parent: &'s str,
+    /// Whence it came, as events tell it.
+    pub(crate) origin: Origin,
     /// How what is made is called.
     pub(crate) ids: Ids<'s>,
+}
+
+/// Says whence what is done comes.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// A request.
+    Request(Request),
+    /// The provider itself, in its own time.
+    Schedule,
+    /// An object put under a chosen id: no event tells of it.
+    Seed,
 }
 
 /// Is what an operation answers with, before anything is expanded.
@@ -40,6 +59,21 @@ impl Scene<'_, '_> {
     /// Makes the id of what is made now.
     pub(crate) fn new_id(&mut self, prefix: &str) -> Arc<str> {
         self.ids.made(prefix).unwrap_or_else(|| self.tx.new_id(prefix))
+    }
+
+    /// Tells of something that happened to an object, by an event.
+    pub(crate) fn event(&mut self, kind: &'static str, thing: impl Into<Thing>) {
+        events::tell(self.tx, &self.origin, kind, thing.into(), None);
+    }
+
+    /// Tells of a change of an object, by an event that shows what it was before.
+    pub(crate) fn changed(&mut self, kind: &'static str, before: impl Into<Thing>, thing: impl Into<Thing>) {
+        events::tell(self.tx, &self.origin, kind, thing.into(), Some(before.into()));
+    }
+
+    /// Plans work for later; what was planned of the same kind for the same object is forgotten.
+    pub(crate) fn later(&mut self, at: OffsetDateTime, work: Work) {
+        due::later(self.tx, at, work);
     }
 
     pub(crate) fn now(&self) -> i64 {

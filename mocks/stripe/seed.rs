@@ -4,14 +4,14 @@
 use serde_json::{Map, Value, json};
 
 use super::cards::Card;
-use super::expand::{expand, find};
+use super::expand::shown;
 use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
 use super::operations::{charges, customers, payment_intents, payment_methods, refunds, tokens};
 use super::params::Params;
-use super::scene::Scene;
+use super::scene::{Origin, Scene};
 use super::{Stripe, payment, routes};
 use crate::attempt::{Put, Resource, Seed, Wrong};
 use crate::store::Tx;
@@ -72,7 +72,7 @@ impl Seed for Stripe {
         let year = tx.now().year();
         check_id("id", id, year)?;
         row.check_names(fields)?;
-        let new = find(tx, row.kind, id).is_none();
+        let new = row.kind.find(tx, id).is_none();
         let mut given = fields.clone();
         (row.complete)(&mut given, year);
         let latest = given.get("latest_charge").and_then(Value::as_str);
@@ -88,11 +88,13 @@ impl Seed for Stripe {
             tx,
             params: Params::new(&read),
             id,
+            parent: "",
+            origin: Origin::Seed,
             ids: Ids::Chosen(&chosen),
         };
         (row.make)(&mut scene).map_err(|failure| vec![wrong(&failure, &given)])?;
-        let made = find(tx, row.kind, id).expect("it was just made");
-        let shown = serde_json::to_value(expand(tx, made, &[]));
+        let made = row.kind.find(tx, id).expect("it was just made");
+        let shown = serde_json::to_value(shown(tx, made));
         Ok(Put {
             new,
             shown: shown.expect("an object is JSON"),

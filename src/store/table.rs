@@ -50,6 +50,10 @@ impl Table {
         }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Iterates from the oldest to the newest.
     pub(crate) fn rows(&self) -> impl DoubleEndedIterator<Item = &Version> {
         self.rows.values()

@@ -150,6 +150,23 @@ impl<'a> Tx<'a> {
         })
     }
 
+    /// Removes the oldest objects of a table that has more than this many.
+    pub fn trim<T: Object>(&mut self, most: usize) {
+        let Some(table) = self.table::<T>() else {
+            return;
+        };
+        let own = self.commit.changes.iter();
+        let own = own.filter(|c| c.table == T::TABLE && c.partition == self.partition);
+        let fresh = own
+            .filter(|c| c.version.is_some() && table.get(&c.id).is_none())
+            .count();
+        let over = (table.len() + fresh).saturating_sub(most);
+        let oldest: Vec<_> = table.rows().take(over).filter_map(downcast::<T>).collect();
+        for object in oldest {
+            self.remove::<T>(&object.id());
+        }
+    }
+
     /// Claims a value in a unique index for an object.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::{Resource, Shown};
 use crate::mocks::stripe::currency::Currency;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Holds what there is of one currency.
 #[derive(Clone, Debug)]
@@ -27,8 +28,19 @@ impl Object for Balance {
     }
 }
 
-impl Holdings {
-    pub(crate) fn show(&self) -> impl Serialize {
+impl Resource for Holdings {
+    const WORD: &'static str = "balance";
+    const OBJECT: &'static str = "balance";
+
+    fn find(_: &Tx<'_>, _: &str) -> Option<Arc<Self>> {
+        None
+    }
+
+    fn id(&self) -> &str {
+        ""
+    }
+
+    fn show<'s>(&'s self, _: &'s Shown) -> impl Serialize + 's {
         let sums = |of: fn(&Balance) -> i64| self.0.iter().map(|b| Sum::new(of(b), b.currency)).collect();
         Json {
             object: "balance",

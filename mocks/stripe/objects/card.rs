@@ -1,9 +1,38 @@
 //! A card as the older objects show it.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use super::Billing;
+use super::{Billing, Kind, Method, Resource, Shown, Target};
 use crate::mocks::stripe::cards::Card;
+use crate::store::Tx;
+
+/// Is a payment method of the older kind, shown as a card.
+#[derive(Clone, Debug)]
+pub(crate) struct CardSource(pub(crate) Arc<Method>);
+
+impl Resource for CardSource {
+    const WORD: &'static str = "source";
+    const OBJECT: &'static str = "card";
+    const LINKS: &'static [(&'static str, Target)] = &[("customer", Target::One(Kind::Customer))];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id).map(|method| Arc::new(Self(method)))
+    }
+
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    fn reference(&self, _: &str) -> Option<Arc<str>> {
+        self.0.customer.clone()
+    }
+
+    fn show<'s>(&'s self, _: &'s Shown) -> impl Serialize + 's {
+        self.0.as_source()
+    }
+}
 
 /// Shows a card: a token's, a charge's source, a customer's default source.
 #[derive(Debug, Serialize)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Billing, Link, Shipping, Shown, Source};
+use super::{Billing, Kind, Link, Resource, Shipping, Shown, Source, Target};
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::declines::Decline;
 use crate::mocks::stripe::ids::sibling;
 use crate::mocks::stripe::metadata::Metadata;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is a charge: of a card token, of a customer's card, or of an intent.
 #[derive(Clone, Debug)]
@@ -57,17 +57,41 @@ impl Object for Charge {
     }
 }
 
-impl Charge {
-    pub(crate) fn paid(&self) -> bool {
-        self.decline.is_none()
+impl Resource for Charge {
+    const WORD: &'static str = "charge";
+    const OBJECT: &'static str = "charge";
+    const LINKS: &'static [(&'static str, Target)] = &[
+        ("customer", Target::One(Kind::Customer)),
+        ("payment_intent", Target::One(Kind::Intent)),
+        ("refunds", Target::Many(Kind::Refund)),
+    ];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
     }
 
-    /// Says whether all of it went back: after a partial capture the rest counts as returned.
-    pub(crate) fn refunded(&self) -> bool {
-        self.paid() && self.amount_refunded == self.amount
+    fn id(&self) -> &str {
+        &self.id
     }
 
-    pub(crate) fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "customer" => self.customer.clone(),
+            "payment_intent" => self.intent.clone(),
+            _ => None,
+        }
+    }
+
+    fn members(&self, _: &str) -> Vec<Arc<str>> {
+        let refunds = self.refunds.as_deref().unwrap_or_default();
+        refunds.iter().rev().cloned().collect()
+    }
+
+    fn members_url(&self, _: &str) -> String {
+        format!("/v1/charges/{}/refunds", self.id)
+    }
+
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         let id: &str = &self.id;
         let terms = self.terms.as_deref();
         let text = |get: fn(&Terms) -> &Option<Box<str>>| terms.and_then(|t| get(t).as_deref());
@@ -151,6 +175,17 @@ impl Charge {
             transfer_data: (),
             transfer_group: text(|t| &t.transfer_group),
         }
+    }
+}
+
+impl Charge {
+    pub(crate) fn paid(&self) -> bool {
+        self.decline.is_none()
+    }
+
+    /// Says whether all of it went back: after a partial capture the rest counts as returned.
+    pub(crate) fn refunded(&self) -> bool {
+        self.paid() && self.amount_refunded == self.amount
     }
 
     fn card_details(&self) -> CardDetails {

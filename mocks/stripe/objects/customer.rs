@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::{Address, Link, Shipping, Shown};
+use super::{Address, Kind, Link, Resource, Shipping, Shown, Target};
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is a customer; a deleted one stays, so that its id still answers.
 #[derive(Clone, Debug)]
@@ -53,17 +53,34 @@ impl Customer {
             metadata: Metadata::default(),
         }
     }
+}
 
-    pub(crate) fn serialize_shown<S: Serializer>(&self, shown: &Shown, serializer: S) -> Result<S::Ok, S::Error> {
+impl Resource for Customer {
+    const WORD: &'static str = "customer";
+    const OBJECT: &'static str = "customer";
+    const LINKS: &'static [(&'static str, Target)] = &[("default_source", Target::One(Kind::Card))];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn reference(&self, _: &str) -> Option<Arc<str>> {
+        self.default_source.clone()
+    }
+
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         if self.deleted {
-            let deleted = Deleted {
+            return View::Deleted(Deleted {
                 id: &self.id,
-                object: "customer",
+                object: Self::OBJECT,
                 deleted: true,
-            };
-            return deleted.serialize(serializer);
+            });
         }
-        Json {
+        View::Living(Box::new(Json {
             id: &self.id,
             object: "customer",
             address: self.address.as_deref(),
@@ -92,9 +109,16 @@ impl Customer {
             shipping: self.shipping.as_deref(),
             tax_exempt: "none",
             test_clock: (),
-        }
-        .serialize(serializer)
+        }))
     }
+}
+
+/// Is what a customer shows.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum View<'s> {
+    Living(Box<Json<'s>>),
+    Deleted(Deleted<'s>),
 }
 
 #[derive(Serialize)]

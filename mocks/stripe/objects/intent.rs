@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Charge, Link, Method, Shipping, Shown, Thing};
+use super::{Charge, Kind, Link, Method, Resource, Shipping, Shown, Target, Thing};
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::declines::Decline;
 use crate::mocks::stripe::failure::doc_url;
 use crate::mocks::stripe::ids::{letters, sibling};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is an intent to take a payment.
 #[derive(Clone, Debug)]
@@ -107,28 +107,33 @@ impl CaptureMethod {
     }
 }
 
-impl Intent {
-    pub(crate) fn capturable(&self) -> i64 {
-        if self.status == Status::RequiresCapture {
-            self.amount
-        } else {
-            0
+impl Resource for Intent {
+    const WORD: &'static str = "payment_intent";
+    const OBJECT: &'static str = "payment_intent";
+    const LINKS: &'static [(&'static str, Target)] = &[
+        ("customer", Target::One(Kind::Customer)),
+        ("latest_charge", Target::One(Kind::Charge)),
+        ("payment_method", Target::One(Kind::Method)),
+    ];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "customer" => self.customer.clone(),
+            "latest_charge" => self.charge.clone(),
+            "payment_method" => self.method.clone(),
+            _ => None,
         }
     }
 
-    /// Takes over what a charge of it has become.
-    pub(crate) fn took(&mut self, charge: &Charge) {
-        self.charge = Some(Arc::clone(&charge.id));
-        self.failed = None;
-        if charge.captured {
-            self.status = Status::Succeeded;
-            self.amount_received = charge.amount_captured;
-        } else {
-            self.status = Status::RequiresCapture;
-        }
-    }
-
-    pub(crate) fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         let terms = self.terms.as_deref();
         let text = |get: fn(&IntentTerms) -> &Option<Box<str>>| terms.and_then(|t| get(t).as_deref());
         let secret = letters(&[b"client secret", self.id.as_bytes()], 25);
@@ -190,6 +195,28 @@ impl Intent {
             status: self.status.as_str(),
             transfer_data: (),
             transfer_group: text(|t| &t.transfer_group),
+        }
+    }
+}
+
+impl Intent {
+    pub(crate) fn capturable(&self) -> i64 {
+        if self.status == Status::RequiresCapture {
+            self.amount
+        } else {
+            0
+        }
+    }
+
+    /// Takes over what a charge of it has become.
+    pub(crate) fn took(&mut self, charge: &Charge) {
+        self.charge = Some(Arc::clone(&charge.id));
+        self.failed = None;
+        if charge.captured {
+            self.status = Status::Succeeded;
+            self.amount_received = charge.amount_captured;
+        } else {
+            self.status = Status::RequiresCapture;
         }
     }
 

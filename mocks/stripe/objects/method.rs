@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::charge::Checks;
-use super::{Billing, Link, Shown, Source};
+use super::{Billing, Kind, Link, Resource, Shown, Source, Target};
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::metadata::Metadata;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is a card that can be charged; one whose id begins with `card_` is a customer's source of the older kind.
 #[derive(Clone, Debug)]
@@ -31,8 +31,27 @@ impl Object for Method {
     }
 }
 
-impl Method {
-    pub(crate) fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
+impl Resource for Method {
+    const WORD: &'static str = "PaymentMethod";
+    const OBJECT: &'static str = "payment_method";
+    const LINKS: &'static [(&'static str, Target)] = &[("customer", Target::One(Kind::Customer))];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "customer" => self.customer.clone(),
+            _ => None,
+        }
+    }
+
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         let card = &self.card;
         let lines = self.billing.as_deref().map_or([None; 6], Billing::lines);
         Json {
@@ -71,7 +90,9 @@ impl Method {
             kind: "card",
         }
     }
+}
 
+impl Method {
     pub(crate) fn as_source(&self) -> Source<'_> {
         let billing = self.billing.as_deref();
         Source::new(self.id.to_string(), &self.card, billing, self.customer.as_deref())

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Link, Shown};
+use super::{Kind, Link, Resource, Shown, Target};
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::ids::sibling;
 use crate::mocks::stripe::metadata::Metadata;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is a refund of a charge, whole or in part.
 #[derive(Clone, Debug)]
@@ -33,18 +33,39 @@ impl Object for Refund {
     }
 }
 
-impl Refund {
-    pub(crate) fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
-        let charge = match shown.expansion("charge") {
-            Some(expanded) => Link::Expanded(expanded),
-            None => Link::Id(&self.charge),
-        };
+impl Resource for Refund {
+    const WORD: &'static str = "refund";
+    const OBJECT: &'static str = "refund";
+    const LINKS: &'static [(&'static str, Target)] = &[
+        ("charge", Target::One(Kind::Charge)),
+        ("customer", Target::One(Kind::Customer)),
+        ("payment_intent", Target::One(Kind::Intent)),
+    ];
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "charge" => Some(Arc::clone(&self.charge)),
+            "customer" => self.customer.clone(),
+            "payment_intent" => self.intent.clone(),
+            _ => None,
+        }
+    }
+
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         Json {
             id: &self.id,
             object: "refund",
             amount: self.amount,
             balance_transaction: sibling("txn_", &self.id),
-            charge,
+            charge: shown.link_to("charge", &self.charge),
             created: self.created,
             currency: self.currency,
             customer: shown.link("customer", &self.customer),

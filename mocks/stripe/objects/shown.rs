@@ -6,44 +6,9 @@ use bytes::Bytes;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use super::{Charge, Customer, Holdings, Intent, Method, Refund, Token};
+use super::Thing;
 use crate::ledger::View;
 use crate::mocks::stripe::failure::pretty;
-
-/// Names the objects that can be referred to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Charge,
-    Customer,
-    Intent,
-    Method,
-    Refund,
-    Token,
-    Card,
-    Balance,
-}
-
-/// Is a version of an object.
-#[derive(Clone, Debug)]
-pub(crate) enum Thing {
-    Charge(Arc<Charge>),
-    Customer(Arc<Customer>),
-    Intent(Arc<Intent>),
-    Method(Arc<Method>),
-    Refund(Arc<Refund>),
-    Token(Arc<Token>),
-    /// A payment method of the older kind, shown as a card.
-    Card(Arc<Method>),
-    Balance(Arc<Holdings>),
-}
-
-/// Says where a field leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    One(Kind),
-    /// A charge's refunds.
-    Refunds,
-}
 
 /// Is a version with what was expanded in it; renders to the same bytes for ever.
 #[derive(Clone, Debug)]
@@ -75,75 +40,6 @@ pub(crate) enum Link<'s> {
     Expanded(&'s Expanded),
 }
 
-impl Kind {
-    /// Names the kind as Stripe's messages do.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Charge => "charge",
-            Self::Customer => "customer",
-            Self::Intent => "payment_intent",
-            Self::Method => "PaymentMethod",
-            Self::Refund => "refund",
-            Self::Token => "token",
-            Self::Card => "source",
-            Self::Balance => "balance",
-        }
-    }
-
-    /// Says where a field leads; the name that comes back is the table's own.
-    pub(crate) fn link(self, field: &str) -> Option<(&'static str, Target)> {
-        let links: &[(&'static str, Target)] = match self {
-            Self::Charge => &[
-                ("customer", Target::One(Self::Customer)),
-                ("payment_intent", Target::One(Self::Intent)),
-                ("refunds", Target::Refunds),
-            ],
-            Self::Intent => &[
-                ("customer", Target::One(Self::Customer)),
-                ("latest_charge", Target::One(Self::Charge)),
-                ("payment_method", Target::One(Self::Method)),
-            ],
-            Self::Refund => &[
-                ("charge", Target::One(Self::Charge)),
-                ("customer", Target::One(Self::Customer)),
-                ("payment_intent", Target::One(Self::Intent)),
-            ],
-            Self::Method | Self::Card => &[("customer", Target::One(Self::Customer))],
-            Self::Customer => &[("default_source", Target::One(Self::Card))],
-            Self::Token | Self::Balance => &[],
-        };
-        links.iter().find(|(name, _)| *name == field).copied()
-    }
-}
-
-impl Thing {
-    /// Returns the id that a link's field holds.
-    pub(crate) fn reference(&self, field: &str) -> Option<Arc<str>> {
-        let id = match (self, field) {
-            (Self::Charge(c), "customer") => &c.customer,
-            (Self::Charge(c), "payment_intent") => &c.intent,
-            (Self::Intent(i), "customer") => &i.customer,
-            (Self::Intent(i), "latest_charge") => &i.charge,
-            (Self::Intent(i), "payment_method") => &i.method,
-            (Self::Refund(r), "charge") => return Some(Arc::clone(&r.charge)),
-            (Self::Refund(r), "customer") => &r.customer,
-            (Self::Refund(r), "payment_intent") => &r.intent,
-            (Self::Method(m) | Self::Card(m), "customer") => &m.customer,
-            (Self::Customer(c), "default_source") => &c.default_source,
-            _ => return None,
-        };
-        id.clone()
-    }
-
-    /// Shows it with nothing expanded.
-    pub(crate) fn plain(self) -> Shown {
-        Shown {
-            thing: self,
-            expanded: None,
-        }
-    }
-}
-
 impl Shown {
     /// Returns a reference as it is shown here.
     pub(crate) fn link<'s>(&'s self, field: &str, id: &'s Option<Arc<str>>) -> Link<'s> {
@@ -152,6 +48,11 @@ impl Shown {
             (None, Some(id)) => Link::Id(id),
             (None, None) => Link::Null,
         }
+    }
+
+    /// Returns a reference that is always there as it is shown here.
+    pub(crate) fn link_to<'s>(&'s self, field: &str, id: &'s str) -> Link<'s> {
+        self.expansion(field).map_or(Link::Id(id), Link::Expanded)
     }
 
     pub(crate) fn expansion(&self, field: &str) -> Option<&Expanded> {
@@ -169,21 +70,6 @@ impl View for Shown {
 impl View for Page {
     fn render(&self) -> Bytes {
         pretty(self).into()
-    }
-}
-
-impl Serialize for Shown {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.thing {
-            Thing::Charge(charge) => charge.show(self).serialize(serializer),
-            Thing::Customer(customer) => customer.serialize_shown(self, serializer),
-            Thing::Intent(intent) => intent.show(self).serialize(serializer),
-            Thing::Method(method) => method.show(self).serialize(serializer),
-            Thing::Refund(refund) => refund.show(self).serialize(serializer),
-            Thing::Token(token) => token.show().serialize(serializer),
-            Thing::Card(method) => method.as_source().serialize(serializer),
-            Thing::Balance(holdings) => holdings.show().serialize(serializer),
-        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Billing, Source};
+use super::{Billing, Resource, Shown, Source};
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::ids::sibling;
-use crate::store::Object;
+use crate::store::{Object, Tx};
 
 /// Is a card token; it can be used once.
 #[derive(Clone, Debug)]
@@ -27,8 +27,19 @@ impl Object for Token {
     }
 }
 
-impl Token {
-    pub(crate) fn show(&self) -> impl Serialize + '_ {
+impl Resource for Token {
+    const WORD: &'static str = "token";
+    const OBJECT: &'static str = "token";
+
+    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
+        tx.get(id)
+    }
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn show<'s>(&'s self, _: &'s Shown) -> impl Serialize + 's {
         Json {
             id: &self.id,
             object: "token",

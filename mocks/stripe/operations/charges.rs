@@ -9,7 +9,37 @@ use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{Charge, Kind, Method, Shipping, Terms, Thing};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::payment::{self, Order};
+use crate::mocks::stripe::routes::{
+    Route,
+    Verb::{Get, Post},
+    row,
+};
 use crate::mocks::stripe::scene::{Answer, Payer, Scene};
+
+#[rustfmt::skip]
+pub(crate) static ROUTES: &[Route] = &[
+    row(Post, "/v1/charges", "charges.create", Kind::Charge, &["charge"], CHARGE_CREATE, create),
+    row(Get, "/v1/charges", "charges.list", Kind::Charge, &[],
+        &["created", "customer", "ending_before", "limit", "payment_intent", "starting_after", "transfer_group"], list).listing(),
+    row(Get, "/v1/charges/{id}", "charges.retrieve", Kind::Charge, &[], &[], retrieve),
+    row(Post, "/v1/charges/{id}", "charges.update", Kind::Charge, &["charge_update"],
+        &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"], update),
+    row(Post, "/v1/charges/{id}/capture", "charges.capture", Kind::Charge, &["charge_capture"],
+        CHARGE_CAPTURE, capture),
+];
+
+#[rustfmt::skip]
+const CHARGE_CREATE: &[&str] = &[
+    "amount", "application_fee_amount", "capture", "card", "currency", "customer", "description", "metadata",
+    "on_behalf_of", "radar_options", "receipt_email", "shipping", "source", "statement_descriptor",
+    "statement_descriptor_suffix", "transfer_data", "transfer_group",
+];
+
+#[rustfmt::skip]
+const CHARGE_CAPTURE: &[&str] = &[
+    "amount", "application_fee_amount", "receipt_email", "statement_descriptor", "statement_descriptor_suffix",
+    "transfer_data", "transfer_group",
+];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();

@@ -7,9 +7,38 @@ use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, Thing};
 use crate::mocks::stripe::params::{Change, Params};
+use crate::mocks::stripe::routes::{
+    Route,
+    Verb::{Delete, Get, Post},
+    row,
+};
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
 
 use super::payment_methods;
+
+#[rustfmt::skip]
+pub(crate) static ROUTES: &[Route] = &[
+    row(Post, "/v1/customers", "customers.create", Kind::Customer, &["customer"], CUSTOMER_CREATE, create),
+    row(Get, "/v1/customers", "customers.list", Kind::Customer, &[],
+        &["created", "email", "ending_before", "limit", "starting_after", "test_clock"], list).listing(),
+    row(Get, "/v1/customers/{id}", "customers.retrieve", Kind::Customer, &[], &[], retrieve),
+    row(Post, "/v1/customers/{id}", "customers.update", Kind::Customer, &["customer_update"], CUSTOMER_UPDATE, update),
+    row(Delete, "/v1/customers/{id}", "customers.delete", Kind::Customer, &["customer_delete"], &[], delete),
+];
+
+#[rustfmt::skip]
+const CUSTOMER_CREATE: &[&str] = &[
+    "address", "balance", "business_name", "cash_balance", "description", "email", "individual_name",
+    "invoice_prefix", "invoice_settings", "metadata", "name", "next_invoice_sequence", "payment_method", "phone",
+    "preferred_locales", "shipping", "source", "tax", "tax_exempt",
+];
+
+#[rustfmt::skip]
+const CUSTOMER_UPDATE: &[&str] = &[
+    "address", "balance", "business_name", "cash_balance", "default_source", "description", "email",
+    "individual_name", "invoice_prefix", "invoice_settings", "metadata", "name", "next_invoice_sequence", "phone",
+    "preferred_locales", "shipping", "source", "tax", "tax_exempt",
+];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
@@ -27,6 +56,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     }
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer", &customer.id);
+    scene.event("customer.created", Arc::clone(&customer));
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -37,7 +67,8 @@ pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
-    let mut customer = Customer::clone(&*living(scene)?);
+    let before = living(scene)?;
+    let mut customer = Customer::clone(&before);
     merge(&mut customer, &params)?;
     if let Some(id) = params.text("default_source")? {
         let own = scene.tx.get::<Method>(id);
@@ -50,6 +81,7 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     keep_source(scene, &mut customer, &params)?;
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer_update", &customer.id);
+    scene.changed("customer.updated", before, Arc::clone(&customer));
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -59,6 +91,7 @@ pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     gone.deleted = true;
     let gone = scene.tx.put(gone);
     scene.tx.effect("customer_delete", &gone.id);
+    scene.event("customer.deleted", customer);
     Ok(Answer::One(Thing::Customer(gone)))
 }
 

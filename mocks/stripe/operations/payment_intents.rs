@@ -11,10 +11,66 @@ use crate::mocks::stripe::objects::{
 };
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::payment;
+use crate::mocks::stripe::routes::{
+    Route,
+    Verb::{Get, Post},
+    row,
+};
 use crate::mocks::stripe::scene::{Answer, Scene, unexpected_state};
 
 use super::confirm::{Presence, confirm as take};
 use super::payment_methods;
+
+#[rustfmt::skip]
+pub(crate) static ROUTES: &[Route] = &[
+    row(Post, "/v1/payment_intents", "payment_intents.create", Kind::Intent, &["payment_intent", "charge"],
+        INTENT_CREATE, create),
+    row(Get, "/v1/payment_intents", "payment_intents.list", Kind::Intent, &[],
+        &["created", "customer", "customer_account", "ending_before", "limit", "starting_after"], list).listing(),
+    row(Get, "/v1/payment_intents/{id}", "payment_intents.retrieve", Kind::Intent, &[], &["client_secret"], retrieve),
+    row(Post, "/v1/payment_intents/{id}", "payment_intents.update", Kind::Intent, &["payment_intent_update"],
+        INTENT_UPDATE, update),
+    row(Post, "/v1/payment_intents/{id}/confirm", "payment_intents.confirm", Kind::Intent, &["payment_intent_confirm", "charge"],
+        INTENT_CONFIRM, confirm),
+    row(Post, "/v1/payment_intents/{id}/capture", "payment_intents.capture", Kind::Intent, &["payment_intent_capture", "charge_capture"],
+        INTENT_CAPTURE, capture),
+    row(Post, "/v1/payment_intents/{id}/cancel", "payment_intents.cancel", Kind::Intent, &["payment_intent_cancel"],
+        &["cancellation_reason"], cancel),
+];
+
+#[rustfmt::skip]
+const INTENT_CREATE: &[&str] = &[
+    "allowed_payment_method_types", "amount", "amount_details", "application_fee_amount",
+    "automatic_payment_methods", "capture_method", "confirm", "confirmation_method", "currency", "customer",
+    "description", "error_on_requires_action", "excluded_payment_method_types", "hooks", "mandate", "mandate_data",
+    "metadata", "off_session", "on_behalf_of", "payment_details", "payment_method", "payment_method_configuration",
+    "payment_method_data", "payment_method_options", "payment_method_types", "radar_options", "receipt_email",
+    "return_url", "setup_future_usage", "shipping", "statement_descriptor", "statement_descriptor_suffix",
+    "transfer_data", "transfer_group", "use_stripe_sdk",
+];
+
+#[rustfmt::skip]
+const INTENT_UPDATE: &[&str] = &[
+    "allowed_payment_method_types", "amount", "amount_details", "application_fee_amount", "capture_method",
+    "currency", "customer", "description", "excluded_payment_method_types", "hooks", "metadata", "payment_details",
+    "payment_method", "payment_method_configuration", "payment_method_data", "payment_method_options",
+    "payment_method_types", "receipt_email", "setup_future_usage", "shipping", "statement_descriptor",
+    "statement_descriptor_suffix", "transfer_data", "transfer_group",
+];
+
+#[rustfmt::skip]
+const INTENT_CONFIRM: &[&str] = &[
+    "allowed_payment_method_types", "amount_details", "capture_method", "client_secret", "error_on_requires_action",
+    "excluded_payment_method_types", "hooks", "mandate", "mandate_data", "off_session", "payment_details",
+    "payment_method", "payment_method_data", "payment_method_options", "payment_method_types", "radar_options",
+    "receipt_email", "return_url", "setup_future_usage", "shipping", "use_stripe_sdk",
+];
+
+#[rustfmt::skip]
+const INTENT_CAPTURE: &[&str] = &[
+    "amount_details", "amount_to_capture", "application_fee_amount", "final_capture", "hooks", "metadata",
+    "payment_details", "statement_descriptor", "statement_descriptor_suffix", "transfer_data",
+];
 
 const OPEN: [Status; 3] = [
     Status::RequiresPaymentMethod,

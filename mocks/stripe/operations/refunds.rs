@@ -7,7 +7,27 @@ use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{Charge, Intent, Kind, Refund, Thing};
 use crate::mocks::stripe::payment;
+use crate::mocks::stripe::routes::{
+    Route,
+    Verb::{Get, Post},
+    row,
+};
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
+
+#[rustfmt::skip]
+pub(crate) static ROUTES: &[Route] = &[
+    row(Post, "/v1/refunds", "refunds.create", Kind::Refund, &["refund"], REFUND_CREATE, create),
+    row(Get, "/v1/refunds", "refunds.list", Kind::Refund, &[],
+        &["charge", "created", "ending_before", "limit", "payment_intent", "starting_after"], list).listing(),
+    row(Get, "/v1/refunds/{id}", "refunds.retrieve", Kind::Refund, &[], &[], retrieve),
+    row(Post, "/v1/refunds/{id}", "refunds.update", Kind::Refund, &["refund_update"], &["metadata"], update),
+];
+
+#[rustfmt::skip]
+const REFUND_CREATE: &[&str] = &[
+    "amount", "charge", "instructions_email", "metadata", "payment_intent", "reason", "refund_application_fee",
+    "reverse_transfer",
+];
 
 const REASONS: [&str; 3] = ["duplicate", "fraudulent", "requested_by_customer"];
 

@@ -3,7 +3,18 @@
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::objects::{Kind, Thing, Token};
+use crate::mocks::stripe::routes::{
+    Route,
+    Verb::{Get, Post},
+    row,
+};
 use crate::mocks::stripe::scene::{Answer, Scene};
+
+#[rustfmt::skip]
+pub(crate) static ROUTES: &[Route] = &[
+    row(Post, "/v1/tokens", "tokens.create", Kind::Token, &["token"], &["card"], create).publishable(),
+    row(Get, "/v1/tokens/{id}", "tokens.retrieve", Kind::Token, &[], &[], retrieve),
+];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let card = scene.params.nested("card")?.ok_or_else(|| Failure::missing("card"))?;
