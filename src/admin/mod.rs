@@ -27,6 +27,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::attempt::{About, Way};
+use crate::deliver::Courier;
 use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
@@ -52,6 +53,8 @@ pub struct Admin {
     pub objects: Objects,
     /// What rules may name.
     pub catalog: Arc<Catalog>,
+    /// What sends requests outwards.
+    pub courier: Courier,
     /// Requests that nobody knows.
     pub strays: Strays,
     /// The certificate of the suite's CA.
@@ -70,6 +73,8 @@ pub struct NamedScope(pub Option<Scope>);
 impl Admin {
     /// Looks at a store, and at nothing else.
     fn over(store: crate::store::Store) -> Self {
+        use crate::deliver::Allowed;
+
         Self {
             way: Way {
                 store,
@@ -82,6 +87,7 @@ impl Admin {
             providers: Arc::new([]),
             objects: Objects::default(),
             catalog: Arc::default(),
+            courier: Courier::new(Allowed::default(), []).expect("no certificate is wrong"),
             strays: Strays::default(),
             ca: "".into(),
             guard: Guard::default(),

@@ -26,6 +26,7 @@ impl Config {
             .hang_cap(limits.hang_cap)
             .orders_require_key(self.orders_require_key)
             .admin(self.admin_token.as_ref().map(Secret::reveal), &self.admin_host)
+            .deliver_hosts(&self.deliver_host)
             .smtp(suite::Offer {
                 mechanisms: self.smtp_auth.clone().into(),
                 starttls: self.smtp_starttls,

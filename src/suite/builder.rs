@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
+use crate::deliver::{Allowed, Courier};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
@@ -33,6 +34,7 @@ pub struct Builder {
     orders_require_key: bool,
     smtp: Offer,
     guard: Guard,
+    allowed: Allowed,
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +58,7 @@ impl Default for Builder {
             orders_require_key: false,
             smtp: Offer::default(),
             guard: Guard::default(),
+            allowed: Allowed::default(),
         }
     }
 }
@@ -129,6 +132,12 @@ impl Builder {
         self
     }
 
+    /// Lets what the suite sends go to these hosts too, by name or by address, besides loopback and private addresses.
+    pub fn deliver_hosts(mut self, hosts: &[String]) -> Self {
+        self.allowed = Allowed::new(hosts);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -152,6 +161,8 @@ impl Builder {
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
         let beginning = self.beginning(&objects)?;
         let authority = Authority::open(self.ca.as_deref())?;
+        let stop = CancellationToken::new();
+        let courier = Courier::new(self.allowed, [authority.pem()])?.until(stop.clone());
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
             listeners.push(Listener::bind(kind, listen).await?);
@@ -162,13 +173,14 @@ impl Builder {
                 store: Store::beginning_with(ledger, beginning),
                 rules,
                 holds: Holds::default(),
-                stop: CancellationToken::new(),
+                stop,
                 tasks: TaskTracker::new(),
                 hang_cap: self.hang_cap,
             },
             providers,
             objects,
             catalog,
+            courier,
             strays: Strays::default(),
             ca: authority.pem().into(),
             guard: self.guard,
