@@ -7,11 +7,14 @@ pub mod webhook;
 
 use std::sync::Arc;
 
-use crate::attempt::{About, Provider as _};
+use crate::attempt::{About, Outbox as _, Provider as _};
+use crate::deliver::Allowed;
 use crate::ledger::Ledger;
 
 /// The name of the provider that takes mail.
 pub const MAIL: &str = "smtp";
+/// The provider that sends Stripe's webhooks.
+pub const WEBHOOKS: &str = "stripe-webhooks";
 
 /// Holds every provider; clones share them.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Mocks {
     pub orders: Arc<orders::Orders>,
     /// The mail sink.
     pub smtp: Arc<smtp::Smtp>,
+    /// What sends Stripe's webhooks.
+    pub stripe_webhooks: Arc<stripe::Webhooks>,
     /// The webhook target.
     pub webhook: Arc<webhook::Webhook>,
 }
@@ -29,9 +34,12 @@ pub struct Mocks {
 impl Mocks {
     /// Makes every provider.
     #[must_use]
-    pub fn new(ledger: &Ledger, orders_require_key: bool) -> Self {
+    pub fn new(ledger: &Ledger, orders_require_key: bool, allowed: &Allowed) -> Self {
         Self {
-            stripe: Arc::new(stripe::Stripe),
+            stripe: Arc::new(stripe::Stripe {
+                allowed: allowed.clone(),
+            }),
+            stripe_webhooks: Arc::default(),
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),
@@ -45,6 +53,7 @@ impl Mocks {
     pub fn about(&self) -> Vec<&'static About> {
         vec![
             self.stripe.about(),
+            self.stripe_webhooks.about(),
             self.orders.about(),
             self.smtp.about(),
             self.webhook.about(),

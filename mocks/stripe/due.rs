@@ -101,6 +101,7 @@ impl Scheduled for super::Stripe {
                 parent: "",
                 origin: Origin::Schedule,
                 ids: Ids::Random,
+                allowed: &self.allowed,
             };
             due.work.run(&mut scene, at);
             events::trim(tx);

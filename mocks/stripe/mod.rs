@@ -28,10 +28,12 @@ mod scene;
 mod seed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
 
 use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
+use crate::deliver::Allowed;
 use crate::idempotency::Record;
 use crate::ledger::{Reply, View};
 use crate::store::Tx;
@@ -42,10 +44,14 @@ use ids::Ids;
 use objects::{Page, Request};
 use params::Params;
 use scene::{Answer, Origin, Scene};
+pub use webhooks::Webhooks;
 
 /// Is the provider; all its state stands in the store.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stripe;
+#[derive(Clone, Debug, Default)]
+pub struct Stripe {
+    /// Where webhooks may go.
+    pub allowed: Allowed,
+}
 
 impl Provider for Stripe {
     type Request = HttpRequest;
@@ -61,7 +67,7 @@ impl Provider for Stripe {
 
     fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
         tx.enter(&call.account);
-        let reply = match carry_out(tx, request, call) {
+        let reply = match carry_out(tx, &self.allowed, request, call) {
             Ok(view) => Reply::view(200, view),
             Err(failure) => answer::failure(&failure, call),
         };
@@ -92,10 +98,7 @@ impl Provider for Stripe {
     /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since
     /// a status is all there is to go by, no 400 does.
     fn keeps(&self, status: u16) -> bool {
-        match status {
-            200..=299 | 402 | 404 | 424 => true,
-            _ => status >= 500,
-        }
+        answer::is_kept(status)
     }
 
     fn reference(&self, call: &Call) -> Arc<str> {
@@ -110,7 +113,7 @@ impl HttpProvider for Stripe {
 }
 
 /// Carries a call out: all that can be checked without the world comes first.
-fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
+fn carry_out(tx: &mut Tx<'_>, allowed: &Allowed, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
     let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
     let route = matched.route;
     let params = Params::new(&call.fields);
@@ -129,6 +132,7 @@ fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc
             idempotency_key: call.key.clone(),
         }),
         ids: Ids::Random,
+        allowed,
     };
     let answer = (route.run)(&mut scene);
     events::trim(scene.tx);

@@ -6,7 +6,9 @@ use http::Method;
 
 use super::due;
 use super::objects::Kind as Shows;
-use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{
+    balance, charges, customers, events, payment_intents, payment_methods, refunds, tokens, webhook_endpoints,
+};
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
 use crate::ledger::Class;
@@ -57,6 +59,8 @@ static TABLE: &[&[Route]] = &[
     refunds::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
+    events::ROUTES,
+    webhook_endpoints::ROUTES,
 ];
 
 /// Is what the provider says of itself.

@@ -9,7 +9,7 @@ use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
-use super::operations::{charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{charges, customers, payment_intents, payment_methods, refunds, tokens, webhook_endpoints};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{Stripe, payment, routes};
@@ -44,6 +44,8 @@ static ROWS: &[Row] = &[
           complete: |_, _| (), make: refund },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
+    Row { name: "webhook_endpoints", prefix: "we_", kind: Kind::Endpoint, operation: "webhook_endpoints.create", more: &["secret"],
+          complete: |fields, _| set(fields, "enabled_events", json!(["*"])), make: |scene| webhook_endpoints::create(scene).map(drop) },
 ];
 
 const LONGEST_ID: usize = 255;
@@ -91,6 +93,7 @@ impl Seed for Stripe {
             parent: "",
             origin: Origin::Seed,
             ids: Ids::Chosen(&chosen),
+            allowed: &self.allowed,
         };
         (row.make)(&mut scene).map_err(|failure| vec![wrong(&failure, &given)])?;
         let made = row.kind.find(tx, id).expect("it was just made");

@@ -18,7 +18,7 @@ use super::word::{Word, words};
 use crate::ledger::Outcome;
 
 /// All fields of a rule, in the order in which they are documented.
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 27] = [
     "provider",
     "operation",
     "scope",
@@ -41,6 +41,8 @@ const FIELDS: [&str; 25] = [
     "body",
     "delay",
     "at",
+    "copies",
+    "behind",
     "step",
     "on",
     "expires_in",
@@ -125,6 +127,8 @@ pub(super) struct Draft {
     pub(super) body: Option<String>,
     pub(super) delay: Option<Duration>,
     pub(super) at: Option<Point>,
+    pub(super) copies: Option<u64>,
+    pub(super) behind: Option<u64>,
     pub(super) step: Option<Step>,
     pub(super) outcome: Option<Outcome>,
     pub(super) on: Option<On>,
@@ -172,6 +176,8 @@ fn read_fields(reader: &mut Reader<'_>, given: &Map<String, Value>) -> Draft {
         body: reader.read("body", &[], read_body),
         delay: reader.duration("delay"),
         at: reader.word("at"),
+        copies: reader.number("copies"),
+        behind: reader.number("behind"),
         step: reader.word("step"),
         outcome: reader.word("outcome"),
         on: reader.read("on", &occasion::EXAMPLES, On::parse),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Charge, Customer, Deleted, Event, Holdings, Intent, Method, Refund, Shown, Token};
+use super::{CardSource, Charge, Customer, Deleted, Endpoint, Event, Holdings, Intent, Method, Refund, Shown, Token};
 use crate::store::Tx;
 
 /// Is a resource: one row of the table. Its object is kept in the store, and shown by this.
@@ -139,6 +139,7 @@ resources! {
     Charge: Charge,
     Customer: Customer,
     Deleted: Deleted,
+    Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
     Method: Method,

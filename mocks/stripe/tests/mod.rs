@@ -79,7 +79,7 @@ impl Shop {
     }
 
     pub(crate) fn send(&self, request: &HttpRequest) -> Said {
-        let identified = Stripe.identify(request);
+        let identified = Stripe::default().identify(request);
         let call = &identified.call;
         if let Some(early) = identified.early {
             return said(&early, Vec::new(), false, request, identified.correlations);
@@ -102,16 +102,16 @@ impl Shop {
                 return (answer(tx, request, call, refusal.as_ref()), false);
             };
             match admit(tx, key, id) {
-                Admission::Replay(record) => (Stripe.replay(request, call, &record), true),
+                Admission::Replay(record) => (Stripe::default().replay(request, call, &record), true),
                 Admission::Mismatch(endpoint) => {
                     let conflict = Conflict::Mismatch(&endpoint);
-                    (Stripe.conflict(request, call, &conflict), false)
+                    (Stripe::default().conflict(request, call, &conflict), false)
                 }
-                Admission::InFlight => (Stripe.conflict(request, call, &Conflict::InFlight), false),
+                Admission::InFlight => (Stripe::default().conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
                     let reply = answer(tx, request, call, refusal.as_ref());
-                    if Stripe.keeps(reply.status) {
-                        record(tx, key, &reply, Stripe.reference(call));
+                    if Stripe::default().keeps(reply.status) {
+                        record(tx, key, &reply, Stripe::default().reference(call));
                     }
                     (reply, false)
                 }
@@ -133,8 +133,8 @@ fn answer(
     refusal: Option<&Refusal>,
 ) -> Reply {
     match refusal {
-        Some(refusal) => Stripe.refuse(request, call, refusal),
-        None => Stripe.handle(tx, request, call),
+        Some(refusal) => Stripe::default().refuse(request, call, refusal),
+        None => Stripe::default().handle(tx, request, call),
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
         map.insert(name, value.parse().expect("a header's value"));
     }
     HttpRequest {
-        operation: Stripe.route(&method, path),
+        operation: Stripe::default().route(&method, path),
         method,
         path: path.to_owned(),
         query: query.to_owned(),
