@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use time::Duration;
+
 use super::cards::Card;
 use super::events;
 use super::failure::{Failure, Outcome};
@@ -20,6 +22,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) parent: &'s str,
     /// Whence it came, as events tell it.
     pub(crate) origin: Origin,
+    /// By how much a search lags.
+    pub(crate) search_lag: Duration,
     /// How what is made is called.
     pub(crate) ids: Ids<'s>,
 }
@@ -39,7 +43,15 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) enum Answer {
     One(Thing),
-    Page { data: Vec<Thing>, has_more: bool },
+    Page {
+        data: Vec<Thing>,
+        has_more: bool,
+    },
+    /// What a search found.
+    Found {
+        data: Vec<Thing>,
+        next_page: Option<String>,
+    },
 }
 
 /// Carries an operation out.

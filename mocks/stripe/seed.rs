@@ -12,7 +12,7 @@ use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
 use super::operations::{charges, customers, payment_intents, payment_methods, refunds, tokens};
 use super::params::Params;
 use super::scene::{Origin, Scene};
-use super::{Stripe, payment, routes};
+use super::{Stripe, payment, routes, search};
 use crate::attempt::{Put, Resource, Seed, Wrong};
 use crate::store::Tx;
 
@@ -90,9 +90,11 @@ impl Seed for Stripe {
             id,
             parent: "",
             origin: Origin::Seed,
+            search_lag: self.search_lag,
             ids: Ids::Chosen(&chosen),
         };
         (row.make)(&mut scene).map_err(|failure| vec![wrong(&failure, &given)])?;
+        search::note(tx, self.search_lag);
         let made = row.kind.find(tx, id).expect("it was just made");
         let shown = serde_json::to_value(shown(tx, made));
         Ok(Put {

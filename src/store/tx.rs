@@ -132,6 +132,21 @@ impl<'a> Tx<'a> {
         Some(self.table::<T>()?.beside(id, true)?.filter_map(downcast))
     }
 
+    /// Lists what this closure has changed in a table: the newest version of each object, or none where it was removed.
+    #[must_use]
+    pub fn changed<T: Object>(&self) -> Vec<(Arc<str>, Option<Arc<T>>)> {
+        let mut out: Vec<(Arc<str>, Option<Arc<T>>)> = Vec::new();
+        let own = self.commit.changes.iter();
+        for change in own.filter(|c| c.table == T::TABLE && c.partition == self.partition) {
+            let version = change.version.as_ref().and_then(downcast);
+            match out.iter_mut().find(|(id, _)| *id == change.id) {
+                Some((_, known)) => *known = version,
+                None => out.push((Arc::clone(&change.id), version)),
+            }
+        }
+        out
+    }
+
     /// Removes the oldest objects of a table that has more than this many.
     pub fn trim<T: Object>(&mut self, most: usize) {
         let Some(table) = self.table::<T>() else {

@@ -76,7 +76,11 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
 
 #[test]
 fn every_accepted_write_has_the_effects_that_its_row_declares() {
-    let writes = Stripe.about().operations.iter().filter(|o| o.kind == Kind::Write);
+    let writes = Stripe::default()
+        .about()
+        .operations
+        .iter()
+        .filter(|o| o.kind == Kind::Write);
     for operation in writes.filter(|o| o.name != "unrecognized") {
         let shop = Shop::open();
         let mut seen = BTreeSet::new();
@@ -93,7 +97,7 @@ fn every_accepted_write_has_the_effects_that_its_row_declares() {
 
 #[test]
 fn names_are_unique_and_reads_declare_nothing() {
-    let operations = Stripe.about().operations;
+    let operations = Stripe::default().about().operations;
     let names: BTreeSet<_> = operations.iter().map(|o| o.name).collect();
     assert_eq!(names.len(), operations.len());
     for operation in operations.iter().filter(|o| o.kind == Kind::Read) {
