@@ -1,8 +1,8 @@
 //! A Stripe-like provider: what it takes, what it answers, and how it keeps its keys. See `README.md` beside this file.
 //!
 //! In reading order: `call` reads a request, `routes` is the table of operations, `operations` carries them out over `objects`
-//! (and `payment`, where money moves) and tell of it by `events`, `answer` gives headers, `failure` is the error envelope. `seed` is the table of what can be put
-//! under a chosen id.
+//! (and `payment`, where money moves) and tell of it by `events`, `answer` gives headers, `failure` is the error envelope. `due` is what
+//! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
 mod call;
@@ -10,6 +10,7 @@ mod cards;
 mod credentials;
 mod currency;
 mod declines;
+mod due;
 mod events;
 mod expand;
 mod failure;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::cards::{Card, Quirk};
 use super::currency::Currency;
 use super::declines::Decline;
+use super::due::{self, Work};
 use super::metadata::Metadata;
 use super::objects::{Balance, Billing, Charge, Refund, Terms};
 use crate::store::Tx;
@@ -57,6 +58,9 @@ pub(crate) fn charge(tx: &mut Tx<'_>, order: Order, decline: Option<&'static Dec
     }
     if captured {
         book(tx, &charge, order.amount);
+    } else if paid {
+        let at = tx.now().saturating_add(due::AUTHORISED);
+        due::later(tx, at, expiry(&charge));
     }
     charge
 }
@@ -69,6 +73,7 @@ pub(crate) fn capture(tx: &mut Tx<'_>, charge: &Charge, amount: i64) -> Arc<Char
         amount_refunded: charge.amount - amount,
         ..charge.clone()
     });
+    due::never(tx, &expiry(&captured));
     tx.effect("charge_capture", &captured.id);
     book(tx, &captured, amount);
     captured
@@ -76,6 +81,7 @@ pub(crate) fn capture(tx: &mut Tx<'_>, charge: &Charge, amount: i64) -> Arc<Char
 
 /// Releases an authorisation that was not captured.
 pub(crate) fn release(tx: &mut Tx<'_>, charge: &Charge) -> Arc<Charge> {
+    due::never(tx, &expiry(charge));
     tx.put(Charge {
         amount_refunded: charge.amount,
         ..charge.clone()
@@ -122,6 +128,11 @@ pub(crate) fn take_back(tx: &mut Tx<'_>, refund: &Refund) {
     if changed.captured {
         book(tx, &changed, refund.amount);
     }
+}
+
+fn expiry(charge: &Charge) -> Work {
+    let charge = Arc::clone(&charge.id);
+    Work::ExpireAuthorisation { charge }
 }
 
 fn book(tx: &mut Tx<'_>, charge: &Charge, amount: i64) {

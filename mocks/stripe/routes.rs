@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use http::Method;
 
+use super::due;
 use super::objects::Kind as Shows;
 use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
 use super::scene::Handler;
@@ -60,12 +61,17 @@ static TABLE: &[&[Route]] = &[
 
 /// Is what the provider says of itself.
 pub(crate) static ABOUT: LazyLock<About> = LazyLock::new(|| {
+    let schedule = Operation {
+        name: due::OPERATION,
+        kind: Kind::Write,
+        effects: due::EFFECTS,
+    };
     let unrecognized = Operation {
         name: "unrecognized",
         kind: Kind::Write,
         effects: &[],
     };
-    let operations: Vec<Operation> = rows().map(Route::operation).chain([unrecognized]).collect();
+    let operations: Vec<Operation> = rows().map(Route::operation).chain([schedule, unrecognized]).collect();
     About {
         name: "stripe",
         class: Class::KeyEnforced,

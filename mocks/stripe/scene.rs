@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use time::Duration;
+use time::{Duration, OffsetDateTime};
 
 use super::cards::Card;
+use super::due::{self, Work};
 use super::events;
 use super::failure::{Failure, Outcome};
 use super::ids::Ids;
@@ -78,6 +79,11 @@ impl Scene<'_, '_> {
     /// Tells of a change of an object, by an event that shows what it was before.
     pub(crate) fn changed(&mut self, kind: &'static str, before: impl Into<Thing>, thing: impl Into<Thing>) {
         events::tell(self.tx, &self.origin, kind, thing.into(), Some(before.into()));
+    }
+
+    /// Plans work for later; what was planned of the same kind for the same object is forgotten.
+    pub(crate) fn later(&mut self, at: OffsetDateTime, work: Work) {
+        due::later(self.tx, at, work);
     }
 
     pub(crate) fn now(&self) -> i64 {

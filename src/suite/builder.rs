@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
-use crate::attempt::{About, Budget, Holds, Way, Wrong};
+use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
@@ -194,6 +194,8 @@ impl Builder {
             authority,
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
+        let clockwork = Clockwork::default().and(&shared.mocks.stripe);
+        admin.way.tasks.spawn(clockwork.run(admin.way.clone()));
         for listener in listeners {
             listener.serve(&shared);
         }
