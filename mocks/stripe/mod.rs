@@ -16,6 +16,7 @@ mod expand;
 mod failure;
 mod form;
 mod ids;
+mod kind;
 mod list;
 mod metadata;
 mod objects;
@@ -116,7 +117,7 @@ impl Stripe {
         let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
         let route = matched.route;
         let params = Params::new(&call.fields);
-        params.only_or_expand(route.params)?;
+        params.check(matched.parameters)?;
         let paths = expand::read(&params, route.shows, route.list)?;
         let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
         let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();

@@ -106,7 +106,7 @@ impl Seed for Stripe {
 
 impl Row {
     fn fields(&self) -> Vec<&'static str> {
-        let mut fields = [routes::named(self.operation).params, self.more].concat();
+        let mut fields = [&*routes::parameters(self.operation), self.more].concat();
         fields.sort_unstable();
         fields
     }
