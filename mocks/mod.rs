@@ -8,7 +8,6 @@ pub mod webhook;
 use std::sync::Arc;
 
 use crate::attempt::{About, Outbox as _, Provider as _};
-use crate::deliver::Allowed;
 use crate::ledger::Ledger;
 
 /// The name of the provider that takes mail.
@@ -34,11 +33,9 @@ pub struct Mocks {
 impl Mocks {
     /// Makes every provider.
     #[must_use]
-    pub fn new(ledger: &Ledger, orders_require_key: bool, allowed: &Allowed) -> Self {
+    pub fn new(ledger: &Ledger, stripe: stripe::Stripe, orders_require_key: bool) -> Self {
         Self {
-            stripe: Arc::new(stripe::Stripe {
-                allowed: allowed.clone(),
-            }),
+            stripe: Arc::new(stripe),
             stripe_webhooks: Arc::default(),
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,

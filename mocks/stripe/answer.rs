@@ -14,7 +14,8 @@ pub(crate) fn failure(failure: &Failure, call: &Call) -> Reply {
     Reply::new(failure.status, failure.render(&call.request_id))
 }
 
-/// Says whether an answer stays under a key.
+/// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since a
+/// status is all there is to go by, no 400 does.
 pub(crate) fn is_kept(status: u16) -> bool {
     match status {
         200..=299 | 402 | 404 | 424 => true,

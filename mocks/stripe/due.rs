@@ -9,7 +9,7 @@ use super::ids::Ids;
 use super::objects::{Charge, Intent, Status};
 use super::params::Params;
 use super::scene::{Origin, Scene};
-use super::{events, payment};
+use super::{events, payment, search};
 use crate::attempt::{Operation, Scheduled};
 use crate::store::{Object, Tx};
 
@@ -100,11 +100,13 @@ impl Scheduled for super::Stripe {
                 id: "",
                 parent: "",
                 origin: Origin::Schedule,
+                search_lag: self.search_lag,
                 ids: Ids::Random,
                 allowed: &self.allowed,
             };
             due.work.run(&mut scene, at);
             events::trim(tx);
+            search::note(tx, self.search_lag);
         }
     }
 }

@@ -102,5 +102,6 @@ fn members(tx: &Tx<'_>, thing: &Thing, field: &str, kind: Kind, paths: &[&[(&'st
         url: thing.members_url(field).into(),
         has_more: ids.len() > FIRST_PAGE,
         data: found.map(|found| expand(tx, found, paths)).collect(),
+        next: None,
     }
 }

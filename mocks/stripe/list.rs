@@ -76,7 +76,8 @@ pub(crate) fn page<T: Object>(
     Ok(Answer::Page { data, has_more })
 }
 
-fn limit(params: &Params<'_>) -> Outcome<usize> {
+/// Reads how many objects a page has at most.
+pub(crate) fn limit(params: &Params<'_>) -> Outcome<usize> {
     let refuse = |message: &'static str| {
         Err(Failure::invalid(message)
             .code("parameter_invalid_integer")

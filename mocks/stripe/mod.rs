@@ -16,6 +16,7 @@ mod expand;
 mod failure;
 mod form;
 mod ids;
+mod kind;
 mod list;
 mod metadata;
 mod objects;
@@ -25,12 +26,15 @@ mod payment;
 mod refusal;
 mod routes;
 mod scene;
+mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
 pub(crate) mod webhooks;
 
 use std::sync::Arc;
+
+use time::Duration;
 
 use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
 use crate::deliver::Allowed;
@@ -41,7 +45,7 @@ use crate::store::Tx;
 pub use call::Call;
 use failure::Outcome;
 use ids::Ids;
-use objects::{Page, Request};
+use objects::{Page, Request, Thing};
 use params::Params;
 use scene::{Answer, Origin, Scene};
 pub use webhooks::Webhooks;
@@ -49,6 +53,8 @@ pub use webhooks::Webhooks;
 /// Is the provider; all its state stands in the store.
 #[derive(Clone, Debug, Default)]
 pub struct Stripe {
+    /// By how much a search lags behind what was written, on the world's clock.
+    pub search_lag: Duration,
     /// Where webhooks may go.
     pub allowed: Allowed,
 }
@@ -67,7 +73,7 @@ impl Provider for Stripe {
 
     fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
         tx.enter(&call.account);
-        let reply = match carry_out(tx, &self.allowed, request, call) {
+        let reply = match self.carry_out(tx, request, call) {
             Ok(view) => Reply::view(200, view),
             Err(failure) => answer::failure(&failure, call),
         };
@@ -95,8 +101,6 @@ impl Provider for Stripe {
         }
     }
 
-    /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since
-    /// a status is all there is to go by, no 400 does.
     fn keeps(&self, status: u16) -> bool {
         answer::is_kept(status)
     }
@@ -112,37 +116,44 @@ impl HttpProvider for Stripe {
     }
 }
 
-/// Carries a call out: all that can be checked without the world comes first.
-fn carry_out(tx: &mut Tx<'_>, allowed: &Allowed, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
-    let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
-    let route = matched.route;
-    let params = Params::new(&call.fields);
-    params.only_or_expand(route.params)?;
-    let paths = expand::read(&params, route.shows, route.list)?;
-    let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
-    let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
-    let (id, parent) = (decode(matched.id), decode(matched.parent));
-    let mut scene = Scene {
-        tx,
-        params,
-        id: &id,
-        parent: &parent,
-        origin: Origin::Request(Request {
-            id: Arc::clone(&call.request_id),
-            idempotency_key: call.key.clone(),
-        }),
-        ids: Ids::Random,
-        allowed,
-    };
-    let answer = (route.run)(&mut scene);
-    events::trim(scene.tx);
-    let (tx, answer) = (&*scene.tx, answer?);
-    Ok(match answer {
-        Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
-        Answer::Page { data, has_more } => Arc::new(Page {
+impl Stripe {
+    /// Carries a call out: all that can be checked without the world comes first.
+    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
+        let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
+        let route = matched.route;
+        let params = Params::new(&call.fields);
+        params.check(matched.parameters)?;
+        let paths = expand::read(&params, route.shows, route.list)?;
+        let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
+        let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
+        let (id, parent) = (decode(matched.id), decode(matched.parent));
+        let mut scene = Scene {
+            tx,
+            params,
+            id: &id,
+            parent: &parent,
+            origin: Origin::Request(Request {
+                id: Arc::clone(&call.request_id),
+                idempotency_key: call.key.clone(),
+            }),
+            search_lag: self.search_lag,
+            ids: Ids::Random,
+            allowed: &self.allowed,
+        };
+        let answer = (route.run)(&mut scene);
+        events::trim(scene.tx);
+        search::note(scene.tx, self.search_lag);
+        let (tx, answer) = (&*scene.tx, answer?);
+        let page = |data: Vec<Thing>, has_more, next: Option<Option<String>>| Page {
             url: request.path.as_str().into(),
             has_more,
             data: data.into_iter().map(|t| expand::expand(tx, t, &paths)).collect(),
-        }),
-    })
+            next: next.map(|token| token.map(Into::into)),
+        };
+        Ok(match answer {
+            Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
+            Answer::Page { data, has_more } => Arc::new(page(data, has_more, None)),
+            Answer::Found { data, next_page } => Arc::new(page(data, next_page.is_some(), Some(next_page))),
+        })
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, Outcome};
 use super::form::{Fields, Value};
+use super::kind::Parameter;
 
 /// The longest text that a parameter may be.
 const MAX_TEXT: usize = 5000;
@@ -46,9 +47,15 @@ impl<'p> Params<'p> {
         self.refuse_unless(|name| allowed.contains(&name))
     }
 
-    /// Refuses parameters of other names; `expand` always is one.
-    pub(crate) fn only_or_expand(&self, allowed: &[&str]) -> Outcome<()> {
-        self.refuse_unless(|name| name == "expand" || allowed.contains(&name))
+    /// Refuses parameters of other names or of the wrong kind; `expand` always is one.
+    pub(crate) fn check(&self, allowed: &[Parameter]) -> Outcome<()> {
+        self.refuse_unless(|name| name == "expand" || allowed.iter().any(|known| known.name == name))?;
+        for known in allowed {
+            if let Some(value) = self.fields.get(known.name) {
+                known.check(value, self)?;
+            }
+        }
+        Ok(())
     }
 
     fn refuse_unless(&self, allowed: impl Fn(&str) -> bool) -> Outcome<()> {
@@ -146,12 +153,7 @@ impl<'p> Params<'p> {
         if let Some(found) = allowed.iter().find(|a| **a == text) {
             return Ok(Some(found));
         }
-        let list = match allowed {
-            [only] => (*only).to_owned(),
-            [first, second] => format!("{first} or {second}"),
-            [first @ .., last] => format!("{}, or {last}", first.join(", ")),
-            [] => String::new(),
-        };
+        let list = list_of(allowed);
         let name = self.name(name);
         Err(Failure::invalid(format!("Invalid {name}: must be one of {list}")).param(&name))
     }
@@ -203,6 +205,16 @@ impl<'p> Params<'p> {
 
     fn wrong(&self, kind: &str, name: &str) -> Box<Failure> {
         Failure::invalid(format!("Invalid {kind}")).param(&self.name(name))
+    }
+}
+
+/// Lists words as Stripe's messages do.
+pub(crate) fn list_of(words: &[&str]) -> String {
+    match words {
+        [only] => (*only).to_owned(),
+        [first, second] => format!("{first} or {second}"),
+        [first @ .., last] => format!("{}, or {last}", first.join(", ")),
+        [] => String::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::cards::Card;
 use super::due::{self, Work};
@@ -24,6 +24,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) parent: &'s str,
     /// Whence it came, as events tell it.
     pub(crate) origin: Origin,
+    /// By how much a search lags.
+    pub(crate) search_lag: Duration,
     /// How what is made is called.
     pub(crate) ids: Ids<'s>,
     /// Where webhooks may go.
@@ -45,7 +47,15 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) enum Answer {
     One(Thing),
-    Page { data: Vec<Thing>, has_more: bool },
+    Page {
+        data: Vec<Thing>,
+        has_more: bool,
+    },
+    /// What a search found.
+    Found {
+        data: Vec<Thing>,
+        next_page: Option<String>,
+    },
 }
 
 /// Carries an operation out.

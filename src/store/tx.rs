@@ -140,6 +140,21 @@ impl<'a> Tx<'a> {
         Some(self.table::<T>()?.beside(id, true)?.filter_map(downcast))
     }
 
+    /// Lists what this closure has changed in a table: the newest version of each object, or none where it was removed.
+    #[must_use]
+    pub fn changed<T: Object>(&self) -> Vec<(Arc<str>, Option<Arc<T>>)> {
+        let mut out: Vec<(Arc<str>, Option<Arc<T>>)> = Vec::new();
+        let own = self.commit.changes.iter();
+        for change in own.filter(|c| c.table == T::TABLE && c.partition == self.partition) {
+            let version = change.version.as_ref().and_then(downcast);
+            match out.iter_mut().find(|(id, _)| *id == change.id) {
+                Some((_, known)) => *known = version,
+                None => out.push((Arc::clone(&change.id), version)),
+            }
+        }
+        out
+    }
+
     /// Iterates over what of a table is due by now, in all partitions and in the order of its time, as it was before this closure: when it
     /// was due, its partition, the object.
     pub fn due<T: Object>(&self) -> impl Iterator<Item = (OffsetDateTime, Arc<str>, Arc<T>)> + '_ {

@@ -15,6 +15,7 @@ use crate::deliver::{Allowed, Courier};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
+use crate::mocks::stripe::Stripe;
 use crate::server::tls::Authority;
 use crate::server::{Listener, Shared};
 use crate::store::{Beginning, Store};
@@ -32,6 +33,7 @@ pub struct Builder {
     arriving: u64,
     hang_cap: Duration,
     orders_require_key: bool,
+    stripe: Stripe,
     smtp: Offer,
     guard: Guard,
     allowed: Allowed,
@@ -56,6 +58,7 @@ impl Default for Builder {
             arriving: 256 << 20,
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
+            stripe: Stripe::default(),
             smtp: Offer::default(),
             guard: Guard::default(),
             allowed: Allowed::default(),
@@ -120,6 +123,12 @@ impl Builder {
         self
     }
 
+    /// Lets Stripe's search find what was written only so long after, on the scope's clock.
+    pub fn stripe_search_lag(mut self, lag: Duration) -> Self {
+        self.stripe.search_lag = time::Duration::try_from(lag).unwrap_or(time::Duration::MAX);
+        self
+    }
+
     /// Sets what SMTP sessions offer.
     pub fn smtp(mut self, offer: Offer) -> Self {
         self.smtp = offer;
@@ -154,7 +163,8 @@ impl Builder {
                 .into();
         }
         let ledger = Ledger::new(self.ledger);
-        let mocks = Mocks::new(&ledger, self.orders_require_key, &self.allowed);
+        self.stripe.allowed = self.allowed.clone();
+        let mocks = Mocks::new(&ledger, self.stripe.clone(), self.orders_require_key);
         let providers: Arc<[&'static About]> = mocks.about().into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;

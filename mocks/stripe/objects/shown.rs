@@ -30,6 +30,8 @@ pub(crate) struct Page {
     pub(crate) url: Box<str>,
     pub(crate) has_more: bool,
     pub(crate) data: Vec<Shown>,
+    /// The page of what a search found, with the token of the next.
+    pub(crate) next: Option<Option<Box<str>>>,
 }
 
 /// Is a reference as it is shown.
@@ -75,10 +77,14 @@ impl View for Page {
 
 impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut page = serializer.serialize_struct("Page", 4)?;
-        page.serialize_field("object", "list")?;
+        let mut page = serializer.serialize_struct("Page", 5)?;
+        let kind = if self.next.is_some() { "search_result" } else { "list" };
+        page.serialize_field("object", kind)?;
         page.serialize_field("data", &self.data)?;
         page.serialize_field("has_more", &self.has_more)?;
+        if let Some(next) = &self.next {
+            page.serialize_field("next_page", next)?;
+        }
         page.serialize_field("url", &self.url)?;
         page.end()
     }

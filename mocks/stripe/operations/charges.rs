@@ -15,12 +15,14 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Payer, Scene};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/charges", "charges.create", Kind::Charge, &["charge"], CHARGE_CREATE, create),
     row(Get, "/v1/charges", "charges.list", Kind::Charge, &[],
         &["created", "customer", "ending_before", "limit", "payment_intent", "starting_after", "transfer_group"], list).listing(),
+    row(Get, "/v1/charges/search", "charges.search", Kind::Charge, &[], SEARCH, search::<Charge>).listing(),
     row(Get, "/v1/charges/{id}", "charges.retrieve", Kind::Charge, &[], &[], retrieve),
     row(Post, "/v1/charges/{id}", "charges.update", Kind::Charge, &["charge_update"],
         &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"], update),

@@ -17,6 +17,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, unexpected_state};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::confirm::{Presence, confirm as take};
 use super::payment_methods;
@@ -27,6 +28,7 @@ pub(crate) static ROUTES: &[Route] = &[
         INTENT_CREATE, create),
     row(Get, "/v1/payment_intents", "payment_intents.list", Kind::Intent, &[],
         &["created", "customer", "customer_account", "ending_before", "limit", "starting_after"], list).listing(),
+    row(Get, "/v1/payment_intents/search", "payment_intents.search", Kind::Intent, &[], SEARCH, search::<Intent>).listing(),
     row(Get, "/v1/payment_intents/{id}", "payment_intents.retrieve", Kind::Intent, &[], &["client_secret"], retrieve),
     row(Post, "/v1/payment_intents/{id}", "payment_intents.update", Kind::Intent, &["payment_intent_update"],
         INTENT_UPDATE, update),

@@ -57,7 +57,7 @@ fn unknown_names_are_refused_with_the_allowed_and_the_nearest() {
         [
             "mode = \"drop-after-comit\": unknown mode; did you mean \"drop-after-commit\"? (allowed: pass, \
               fail-before-commit, drop-after-commit, error-after-commit, hold-before-commit, hold-after-commit, delay, \
-              refuse)"
+              refuse, duplicate, reorder, drop, bad-signature, stale-timestamp)"
         ]
     );
     let field = &problems(&json!({"mode": "pass", "oparation": "x"}))[0];
