@@ -6,6 +6,7 @@ use super::{CHARGE, Said, Shop};
 use crate::attempt::{Kind, Provider as _};
 use crate::mocks::stripe::{Stripe, due};
 
+const ENDPOINT: &str = "url=http://localhost:3000/hook&enabled_events[]=*";
 const INTENT: &str = "amount=2000&currency=usd";
 const CONFIRMED: &str = "amount=2000&currency=usd&payment_method=pm_card_visa&confirm=true";
 
@@ -69,6 +70,12 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         "charges.capture" => on("/v1/charges", &format!("{CHARGE}&capture=false"), "/capture", ""),
         "refunds.create" => shop.post("/v1/refunds", &format!("charge={}", charge())),
         "refunds.update" => on("/v1/refunds", &format!("charge={}", charge()), "", "metadata[a]=1"),
+        "webhook_endpoints.create" => shop.post("/v1/webhook_endpoints", ENDPOINT),
+        "webhook_endpoints.update" => on("/v1/webhook_endpoints", ENDPOINT, "", "disabled=true"),
+        "webhook_endpoints.delete" => {
+            let id = shop.made("/v1/webhook_endpoints", ENDPOINT);
+            shop.delete(&format!("/v1/webhook_endpoints/{id}"))
+        }
         "tokens.create" => shop.post("/v1/tokens", card),
         other => panic!("`{other}` has no recipe here"),
     }]
