@@ -33,6 +33,7 @@ fn samples(setting: &Setting) -> [&'static str; 3] {
         ("COUNT", _) => ["11", "12", "13"],
         ("SIZE", _) => ["11KiB", "12MB", "13"],
         ("TIME", _) => ["11ms", "12s", "13m"],
+        ("URL", _) => ["http://a", "http://b;events=charge.failed", "http://c"],
         ("RULE", _) => ["pass", "refuse; status=402", r#"{"mode":"pass"}"#],
         // It is read at once: any file of TOML will do here.
         (_, "seed") => [
@@ -61,6 +62,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "smtp_starttls" => format!("{:?}", config.smtp_starttls),
         "orders_require_key" => format!("{:?}", config.orders_require_key),
         "stripe_search_lag" => format!("{:?}", config.stripe_search_lag),
+        "stripe_webhook" => format!("{:?}", config.stripe_webhook),
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
         "deliver_host" => format!("{:?}", config.deliver_host),
         "admin_host" => format!("{:?}", config.admin_host),
