@@ -332,6 +332,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_world_begins_with_takes_no_room_after_a_reset() {
+        struct Thing;
+        impl Object for Thing {
+            const TABLE: &'static str = "things";
+
+            fn id(&self) -> Arc<str> {
+                "thing".into()
+            }
+        }
+        let mut beginning = Beginning::default();
+        let put = beginning.arrange(None, |tx| Ok::<_, Stale>(drop(tx.put(Thing))));
+        put.unwrap();
+        let store = Store::beginning_with(Ledger::new(Limits::default()), beginning);
+        for n in 0..MAX_SCOPES {
+            store.arrange(&scope(n), |tx| drop(tx.put(Thing))).unwrap();
+        }
+        assert_eq!(store.arrange(&scope("other"), |_| ()), Err(TooManyScopes));
+        store.reset(None, || {});
+        store.arrange(&scope("other"), |_| ()).unwrap();
+        assert!(store.read(&scope("other"), |tx| tx.get::<Thing>("thing").is_some()));
+    }
+
+    #[test]
     fn a_clock_stops_at_the_end_of_time() {
         let (store, scope) = (store(), scope("alice"));
         for _ in 0..10_000 {
