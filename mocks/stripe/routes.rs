@@ -6,7 +6,10 @@ use http::Method;
 
 use super::due;
 use super::objects::Kind as Shows;
-use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{
+    authenticate, balance, charges, customers, disputes, payment_intents, payment_methods, refunds, setup_intents,
+    tokens,
+};
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
 use crate::ledger::Class;
@@ -26,6 +29,8 @@ pub(crate) struct Route {
     pub(crate) list: bool,
     /// Whether a publishable key will do.
     pub(crate) publishable: bool,
+    /// Whether none is needed.
+    pub(crate) keyless: bool,
     pub(crate) run: Handler,
 }
 
@@ -55,6 +60,9 @@ static TABLE: &[&[Route]] = &[
     payment_intents::ROUTES,
     charges::ROUTES,
     refunds::ROUTES,
+    disputes::ROUTES,
+    setup_intents::ROUTES,
+    authenticate::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
 ];
@@ -153,6 +161,15 @@ impl Route {
             ..self
         }
     }
+
+    /// Says that no key is needed: a customer calls it, in a browser.
+    pub(crate) const fn keyless(self) -> Self {
+        Self {
+            publishable: true,
+            keyless: true,
+            ..self
+        }
+    }
 }
 
 /// Makes a row.
@@ -174,6 +191,7 @@ pub(crate) const fn row(
         shows,
         list: false,
         publishable: false,
+        keyless: false,
         run,
     }
 }
