@@ -83,12 +83,17 @@ impl<'p> Params<'p> {
 
     /// Reads what an update does to a text.
     pub(crate) fn change(&self, name: &str) -> Outcome<Change<&'p str>> {
+        self.long_change(name, MAX_TEXT)
+    }
+
+    /// Reads what an update does to a text that may be so long.
+    pub(crate) fn long_change(&self, name: &str, most: usize) -> Outcome<Change<&'p str>> {
         match self.fields.get(name) {
             None => Ok(Change::Keep),
             Some(Value::Text(text)) if text.is_empty() => Ok(Change::Clear),
-            Some(Value::Text(text)) if text.chars().count() > MAX_TEXT => {
+            Some(Value::Text(text)) if text.chars().count() > most => {
                 let start: String = text.chars().take(20).collect();
-                let message = format!("Invalid string: {start}...; must be at most {MAX_TEXT} characters");
+                let message = format!("Invalid string: {start}...; must be at most {most} characters");
                 Err(Failure::invalid(message).param(&self.name(name)))
             }
             Some(Value::Text(text)) => Ok(Change::Set(text)),

@@ -7,7 +7,10 @@ use http::Method;
 use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
-use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{
+    authenticate, balance, charges, customers, disputes, payment_intents, payment_methods, refunds, setup_intents,
+    tokens,
+};
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
 use crate::ledger::Class;
@@ -27,6 +30,8 @@ pub(crate) struct Route {
     pub(crate) list: bool,
     /// Whether a publishable key will do.
     pub(crate) publishable: bool,
+    /// Whether none is needed.
+    pub(crate) keyless: bool,
     pub(crate) run: Handler,
 }
 
@@ -57,6 +62,9 @@ static TABLE: &[&[Route]] = &[
     payment_intents::ROUTES,
     charges::ROUTES,
     refunds::ROUTES,
+    disputes::ROUTES,
+    setup_intents::ROUTES,
+    authenticate::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
 ];
@@ -161,6 +169,15 @@ impl Route {
             ..self
         }
     }
+
+    /// Says that no key is needed: a customer calls it, in a browser.
+    pub(crate) const fn keyless(self) -> Self {
+        Self {
+            publishable: true,
+            keyless: true,
+            ..self
+        }
+    }
 }
 
 /// Makes a row.
@@ -182,6 +199,7 @@ pub(crate) const fn row(
         shows,
         list: false,
         publishable: false,
+        keyless: false,
         run,
     }
 }

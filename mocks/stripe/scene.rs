@@ -21,6 +21,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) id: &'s str,
     /// The id before it in the path, of what it belongs to; empty where there is none.
     pub(crate) parent: &'s str,
+    /// What stands before a path where the caller reaches this world; empty where nobody called.
+    pub(crate) base: &'s str,
     /// Whence it came, as events tell it.
     pub(crate) origin: Origin,
     /// By how much a search lags.
@@ -48,6 +50,10 @@ pub(crate) enum Answer {
         data: Vec<Thing>,
         has_more: bool,
     },
+    /// A page for a browser.
+    Html(String),
+    /// The way to another page.
+    Redirect(String),
     /// What a search found.
     Found {
         data: Vec<Thing>,
@@ -105,6 +111,7 @@ impl Scene<'_, '_> {
                 card,
                 customer: None,
                 spent: false,
+                set_up: false,
                 billing: None,
                 metadata: super::metadata::Metadata::default(),
             });

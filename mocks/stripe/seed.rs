@@ -89,6 +89,7 @@ impl Seed for Stripe {
             params: Params::new(&read),
             id,
             parent: "",
+            base: "",
             origin: Origin::Seed,
             search_lag: self.search_lag,
             ids: Ids::Chosen(&chosen),

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Charge, Customer, Deleted, Event, Holdings, Intent, Method, Refund, Shown, Token};
+use super::{
+    BalanceTransaction, CardSource, Charge, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Refund, Setup,
+    Shown, Token,
+};
 use crate::store::Tx;
 
 /// Is a resource: one row of the table. Its object is kept in the store, and shown by this.
@@ -48,6 +51,8 @@ pub(crate) trait Resource: Sized {
 pub(crate) enum Target {
     /// To one object, whose id it holds.
     One(Kind),
+    /// To one object of one of these kinds.
+    OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
 }
@@ -139,10 +144,13 @@ resources! {
     Charge: Charge,
     Customer: Customer,
     Deleted: Deleted,
+    Dispute: Dispute,
     Event: Event,
     Intent: Intent,
     Method: Method,
+    Movement: BalanceTransaction,
     Refund: Refund,
+    Setup: Setup,
     Token: Token,
 }
 

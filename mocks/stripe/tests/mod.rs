@@ -163,6 +163,7 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
         method,
         path: path.to_owned(),
         query: query.to_owned(),
+        base: "http://localhost".into(),
         headers: map,
         body: form.to_owned().into(),
     }
