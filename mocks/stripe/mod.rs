@@ -9,6 +9,7 @@ mod call;
 mod cards;
 mod credentials;
 mod currency;
+mod decimal;
 mod declines;
 mod events;
 mod expand;

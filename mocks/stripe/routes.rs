@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 use http::Method;
 
 use super::objects::Kind as Shows;
-use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{
+    balance, charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    tokens,
+};
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
 use crate::ledger::Class;
@@ -56,6 +59,10 @@ static TABLE: &[&[Route]] = &[
     refunds::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
+    products::ROUTES,
+    prices::ROUTES,
+    coupons::ROUTES,
+    promotion_codes::ROUTES,
 ];
 
 /// Is what the provider says of itself.

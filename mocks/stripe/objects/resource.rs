@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Charge, Customer, Deleted, Event, Holdings, Intent, Method, Refund, Shown, Token};
+use super::{
+    CardSource, Charge, Coupon, Customer, Deleted, Event, Holdings, Intent, Method, Price, Product, Promotion, Refund,
+    Shown, Token,
+};
 use crate::store::Tx;
 
 /// Is a resource: one row of the table. Its object is kept in the store, and shown by this.
@@ -137,11 +140,15 @@ resources! {
     Balance: Holdings,
     Card: CardSource,
     Charge: Charge,
+    Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
     Event: Event,
     Intent: Intent,
     Method: Method,
+    Price: Price,
+    Product: Product,
+    Promotion: Promotion,
     Refund: Refund,
     Token: Token,
 }

@@ -3,8 +3,12 @@
 pub(crate) mod balance;
 pub(crate) mod charges;
 pub(crate) mod confirm;
+pub(crate) mod coupons;
 pub(crate) mod customers;
 pub(crate) mod payment_intents;
 pub(crate) mod payment_methods;
+pub(crate) mod prices;
+pub(crate) mod products;
+pub(crate) mod promotion_codes;
 pub(crate) mod refunds;
 pub(crate) mod tokens;
