@@ -10,6 +10,7 @@ mod call;
 mod cards;
 mod credentials;
 mod currency;
+mod decimal;
 mod declines;
 mod dispute;
 mod due;

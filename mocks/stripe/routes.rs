@@ -8,8 +8,8 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, customers, disputes, payment_intents, payment_methods, refunds, setup_intents,
-    tokens,
+    authenticate, balance, charges, coupons, customers, disputes, payment_intents, payment_methods, prices, products,
+    promotion_codes, refunds, setup_intents, tokens,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -67,6 +67,10 @@ static TABLE: &[&[Route]] = &[
     authenticate::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
+    products::ROUTES,
+    prices::ROUTES,
+    coupons::ROUTES,
+    promotion_codes::ROUTES,
 ];
 
 /// Is what the provider says of itself.

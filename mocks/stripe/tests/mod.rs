@@ -1,5 +1,6 @@
 //! Tests of the whole provider, driven over a store.
 
+mod catalog;
 mod declines;
 mod decoder;
 mod idempotency;
