@@ -155,7 +155,9 @@ impl Builder {
         }
         let ledger = Ledger::new(self.ledger);
         let mocks = Mocks::new(&ledger, self.orders_require_key);
-        let providers: Arc<[&'static About]> = mocks.about().into();
+        let mut providers = mocks.about();
+        providers.push(&admin::DELIVERIES);
+        let providers: Arc<[&'static About]> = providers.into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
@@ -166,6 +168,9 @@ impl Builder {
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
             listeners.push(Listener::bind(kind, listen).await?);
+        }
+        if listeners.iter().any(Listener::is_exposed) {
+            self.guard = self.guard.exposed();
         }
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
