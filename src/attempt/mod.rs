@@ -33,7 +33,9 @@ pub use clockwork::{Clockwork, Scheduled, Woken};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};
-pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal, hash};
+pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal};
 pub use request::{HttpRequest, Mail};
 pub use seed::{Put, Resource, Seed, Wrong};
 pub use way::{Way, Whole, carry_out};
+
+pub use crate::ledger::hash;

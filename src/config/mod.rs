@@ -56,6 +56,8 @@ pub struct Config {
     pub smtp_starttls: bool,
     /// Host names under which changing admin calls are accepted, besides those that are safe.
     pub admin_host: Vec<String>,
+    /// Hosts that deliveries may go to, besides loopback and private addresses.
+    pub deliver_host: Vec<String>,
     /// The token that guards the admin API; none leaves it open.
     pub admin_token: Option<Secret>,
     /// Whether orders are refused without an Idempotency-Key.
@@ -179,6 +181,7 @@ impl Config {
             smtp_auth: Vec::new(),
             smtp_starttls: false,
             admin_host: Vec::new(),
+            deliver_host: Vec::new(),
             admin_token: None,
             orders_require_key: false,
             stripe_search_lag: Duration::ZERO,

@@ -69,6 +69,7 @@ pub static SETTINGS: &[Setting] = &[
     row("stripe_search_lag", PROVIDERS, "TIME", "0s", "Let Stripe's search find what was written only so long after, on the scope's clock; lists and look-ups find it at once", Kind::Lag(|c| &mut c.stripe_search_lag)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
     row("admin_host", ADMIN, "HOST", "", "Accept admin changes under this host name too, besides IPs, localhost and local names. Repeatable", Kind::Names(|c| &mut c.admin_host)),
+    row("deliver_host", ADMIN, "HOST", "", "Let deliveries go to this host too, by name or address, besides loopback and private addresses. Repeatable", Kind::Names(|c| &mut c.deliver_host)),
     row("journal_entries", LIMITS, "COUNT", "100000", "Keep this many attempts in the journal; counts never forget", Kind::Count { least: 0, field: |c| &mut c.limits.journal_entries }),
     row("body_memory", LIMITS, "SIZE", "256MiB", "Keep this much of recorded bodies, mails and deliveries", Kind::Size { least: 0, field: |c| &mut c.limits.body_memory }),
     row("arriving_memory", LIMITS, "SIZE", "256MiB", "Hold this much of bodies that are still arriving; past it 503 or 452", Kind::Size { least: 1, field: |c| &mut c.limits.arriving_memory }),

@@ -106,6 +106,12 @@ impl Listener {
         }
     }
 
+    /// Says whether other machines reach the admin API through it.
+    #[must_use]
+    pub fn is_exposed(&self) -> bool {
+        matches!(self.kind, Kind::Http | Kind::Https) && !self.addr.ip().is_loopback()
+    }
+
     /// Serves until the suite stops; each connection in a task of its own.
     pub fn serve(self, shared: &Arc<Shared>) {
         for socket in self.sockets {

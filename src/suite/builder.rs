@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
+use crate::deliver::{Allowed, Courier};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
@@ -35,6 +36,7 @@ pub struct Builder {
     stripe: Stripe,
     smtp: Offer,
     guard: Guard,
+    allowed: Allowed,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +61,7 @@ impl Default for Builder {
             stripe: Stripe::default(),
             smtp: Offer::default(),
             guard: Guard::default(),
+            allowed: Allowed::default(),
         }
     }
 }
@@ -138,6 +141,12 @@ impl Builder {
         self
     }
 
+    /// Lets what the suite sends go to these hosts too, by name or by address, besides loopback and private addresses.
+    pub fn deliver_hosts(mut self, hosts: &[String]) -> Self {
+        self.allowed = Allowed::new(hosts);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -155,15 +164,22 @@ impl Builder {
         }
         let ledger = Ledger::new(self.ledger);
         let mocks = Mocks::new(&ledger, self.stripe, self.orders_require_key);
-        let providers: Arc<[&'static About]> = mocks.about().into();
+        let mut providers = mocks.about();
+        providers.push(&admin::DELIVERIES);
+        let providers: Arc<[&'static About]> = providers.into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
         let beginning = self.beginning(&objects)?;
         let authority = Authority::open(self.ca.as_deref())?;
+        let stop = CancellationToken::new();
+        let courier = Courier::new(self.allowed, [authority.pem()])?.until(stop.clone());
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
             listeners.push(Listener::bind(kind, listen).await?);
+        }
+        if listeners.iter().any(Listener::is_exposed) {
+            self.guard = self.guard.exposed();
         }
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
@@ -171,13 +187,14 @@ impl Builder {
                 store: Store::beginning_with(ledger, beginning),
                 rules,
                 holds: Holds::default(),
-                stop: CancellationToken::new(),
+                stop,
                 tasks: TaskTracker::new(),
                 hang_cap: self.hang_cap,
             },
             providers,
             objects,
             catalog,
+            courier,
             strays: Strays::default(),
             ca: authority.pem().into(),
             guard: self.guard,

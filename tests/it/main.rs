@@ -4,6 +4,7 @@ mod admin;
 mod binary;
 mod bodies;
 mod cuts;
+mod deliver;
 mod demo;
 mod endings;
 mod expect;
