@@ -1,6 +1,7 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
 mod admin;
+mod barriers;
 mod binary;
 mod bodies;
 mod cuts;
