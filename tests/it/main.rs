@@ -14,6 +14,7 @@ mod input;
 mod layering;
 mod leaving;
 mod objects;
+mod proxy;
 mod reservations;
 mod reset;
 mod scopes;

@@ -43,9 +43,11 @@ impl Proxy {
     /// # Errors
     ///
     /// Fails if it cannot be reached in time.
-    pub(super) async fn reach(&self, target: &Target) -> io::Result<TcpStream> {
+    pub(crate) async fn reach(&self, target: &Target) -> io::Result<TcpStream> {
         let connected = tokio::time::timeout(CONNECT, self.connector.connect(&target.host, target.port));
-        let stream = connected.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        let stream = connected
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         drop(stream.set_nodelay(true));
         Ok(stream)
     }

@@ -38,7 +38,11 @@ pub(crate) async fn forward(
         let text = format!("https is for tunnels: ask for CONNECT {target}");
         return Err((StatusCode::BAD_REQUEST, text));
     }
-    let upstream = shared.proxy.reach(target).await.map_err(|error| failed(target, &error))?;
+    let upstream = shared
+        .proxy
+        .reach(target)
+        .await
+        .map_err(|error| failed(target, &error))?;
     let handshake = http1::handshake(TokioIo::new(upstream)).await;
     let (mut sender, connection) = handshake.map_err(|error| failed(target, &io::Error::other(error)))?;
     let stop = shared.way.stop.clone();
@@ -77,7 +81,11 @@ fn outgoing(target: &Target, head: request::Parts, body: Incoming) -> Request<In
     clean(headers);
     // The body is sent without waiting to be asked for it.
     headers.remove(header::EXPECT);
-    let own: Vec<HeaderName> = headers.keys().filter(|n| n.as_str().starts_with("x-ackdrop-")).cloned().collect();
+    let own: Vec<HeaderName> = headers
+        .keys()
+        .filter(|n| n.as_str().starts_with("x-ackdrop-"))
+        .cloned()
+        .collect();
     for name in own {
         headers.remove(name);
     }

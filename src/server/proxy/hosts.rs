@@ -40,7 +40,9 @@ impl FromStr for AllowHost {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no host to allow; write a name, an address, or `*.example.com`, without scheme and port")
+            format!(
+                "`{text}` is no host to allow; write a name, an address, or `*.example.com`, without scheme and port"
+            )
         };
         let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
         if let Ok(address) = bare.parse::<IpAddr>() {
@@ -105,11 +107,25 @@ mod tests {
     #[test]
     fn what_is_no_host_or_is_played_is_refused() {
         for wrong in [
-            "", "*", "*.", "a*.example.com", "*.*.com", "https://example.com", "example.com:443", "a b", "a..b", "[::1", "ex/ample",
-            "api.stripe.com", "API.stripe.com.",
+            "",
+            "*",
+            "*.",
+            "a*.example.com",
+            "*.*.com",
+            "https://example.com",
+            "example.com:443",
+            "a b",
+            "a..b",
+            "[::1",
+            "ex/ample",
+            "api.stripe.com",
+            "API.stripe.com.",
         ] {
             assert!(wrong.parse::<AllowHost>().is_err(), "{wrong}");
         }
-        assert_eq!("*.Example.com".parse::<AllowHost>().unwrap().to_string(), "*.example.com");
+        assert_eq!(
+            "*.Example.com".parse::<AllowHost>().unwrap().to_string(),
+            "*.example.com"
+        );
     }
 }

@@ -12,7 +12,7 @@ mod tunnel;
 use std::sync::Arc;
 
 pub use connector::{Connect, Direct};
-pub(crate) use forward::forward;
+pub(crate) use forward::{failed, forward};
 pub use hosts::AllowHost;
 pub(crate) use hosts::played;
 pub(crate) use target::Target;

@@ -27,9 +27,16 @@ impl Target {
             "a request to a proxy names its host, as in GET http://api.stripe.com/v1/charges"
         };
         let uri = &head.uri;
-        let wrong = || format!("`{}` cannot be reached: {needed}", crate::ledger::secrets::clean(&uri.to_string()));
+        let wrong = || {
+            format!(
+                "`{}` cannot be reached: {needed}",
+                crate::ledger::secrets::clean(&uri.to_string())
+            )
+        };
         let authority = uri.authority().ok_or_else(wrong)?;
-        if authority.as_str().contains('@') || (is_connect && (uri.scheme().is_some() || uri.path_and_query().is_some())) {
+        if authority.as_str().contains('@')
+            || (is_connect && (uri.scheme().is_some() || uri.path_and_query().is_some()))
+        {
             return Err(wrong());
         }
         let port = match (authority.port_u16(), scheme_port(uri)) {
@@ -111,7 +118,10 @@ mod tests {
             ("GET", "ftp://example.com/"),
         ] {
             let said = read(method, uri).unwrap_err();
-            assert!(said.contains("cannot be reached") && !said.contains("secret@"), "{said}");
+            assert!(
+                said.contains("cannot be reached") && !said.contains("secret@"),
+                "{said}"
+            );
         }
     }
 

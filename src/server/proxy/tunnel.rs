@@ -1,6 +1,8 @@
 //! What comes behind a CONNECT: bytes to an allowed host, or a provider's own TLS and HTTP inside the tunnel.
 
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
@@ -19,7 +21,19 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 const TLS: u8 = 0x16;
 
 /// Serves a host that the suite plays, inside TLS or plain, whichever the client begins with.
-pub(crate) async fn intercept(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, tunnel: Tunnel) {
+///
+/// Boxed, for a tunnel is served as a connection is, and the future would hold itself.
+pub(crate) fn intercept(
+    shared: Arc<Shared>,
+    stream: Stream,
+    peer: Peer,
+    target: Target,
+    tunnel: Tunnel,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(serve(shared, stream, peer, target, tunnel))
+}
+
+async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, tunnel: Tunnel) {
     let patience = shared.limits.idle.min(HANDSHAKE);
     let begun = tokio::select! {
         () = shared.way.stop.cancelled() => return,
@@ -46,8 +60,7 @@ pub(crate) async fn intercept(shared: Arc<Shared>, stream: Stream, peer: Peer, t
 
 /// Says that the tunnel is there, and waits for the first byte in it.
 async fn begin(mut stream: Stream) -> io::Result<(Option<u8>, Stream)> {
-    stream.write_all(ESTABLISHED).await?;
-    stream.flush().await?;
+    say_established(&mut stream).await?;
     let mut first = [0];
     match stream.read(&mut first).await? {
         0 => Ok((None, stream)),
@@ -55,11 +68,16 @@ async fn begin(mut stream: Stream) -> io::Result<(Option<u8>, Stream)> {
     }
 }
 
+async fn say_established(stream: &mut Stream) -> io::Result<()> {
+    stream.write_all(ESTABLISHED).await?;
+    stream.flush().await
+}
+
 /// Carries bytes both ways between a client and an allowed host, until both have ended; either may end its half first.
 pub(crate) async fn pass_through(shared: &Shared, mut stream: Stream, upstream: TcpStream, target: &Target) {
     let mut upstream = Socket::new(upstream);
     let carried = async {
-        tokio::time::timeout(shared.limits.idle, stream.write_all(ESTABLISHED)).await??;
+        tokio::time::timeout(shared.limits.idle, say_established(&mut stream)).await??;
         copy_bidirectional(&mut stream, &mut upstream).await
     };
     let carried = tokio::select! {
@@ -73,4 +91,3 @@ pub(crate) async fn pass_through(shared: &Shared, mut stream: Stream, upstream: 
         stream.reset();
     }
 }
-
