@@ -111,6 +111,7 @@ pub fn router(admin: Admin) -> Router {
         .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
+        .route("/_holds/release", post(holds::release_all))
         .route("/_holds/{id}/release", post(holds::release))
         .route("/_hooks", get(hooks::get_list))
         .route("/_hooks/", get(hooks::get_list))

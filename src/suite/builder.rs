@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
+use super::{Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
 use crate::deliver::{Allowed, Courier};
@@ -17,7 +17,7 @@ use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::mocks::stripe::Stripe;
 use crate::server::tls::Authority;
-use crate::server::{Listener, Shared};
+use crate::server::{Listener, Proxy, Shared};
 use crate::store::{Beginning, Store};
 
 /// Gathers the settings of a suite; made by [`Suite::builder`].
@@ -37,6 +37,8 @@ pub struct Builder {
     smtp: Offer,
     guard: Guard,
     allowed: Allowed,
+    let_through: Vec<AllowHost>,
+    connector: Option<Arc<dyn Connect>>,
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +64,8 @@ impl Default for Builder {
             smtp: Offer::default(),
             guard: Guard::default(),
             allowed: Allowed::default(),
+            let_through: Vec::new(),
+            connector: None,
         }
     }
 }
@@ -147,6 +151,18 @@ impl Builder {
         self
     }
 
+    /// Lets clients of the proxy through to one more host, or to all below one. Any other that the suite does not play is refused.
+    pub fn allow_host(mut self, host: AllowHost) -> Self {
+        self.let_through.push(host);
+        self
+    }
+
+    /// Reaches allowed hosts by this, and not as the system does.
+    pub fn connector(mut self, connector: Arc<dyn Connect>) -> Self {
+        self.connector = Some(connector);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -209,6 +225,10 @@ impl Builder {
             limits: self.limits,
             smtp: self.smtp,
             authority,
+            proxy: Proxy {
+                allowed: self.let_through.into(),
+                connector: self.connector.unwrap_or_else(|| Proxy::default().connector),
+            },
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
         let clockwork = Clockwork::default().and(&shared.mocks.stripe);

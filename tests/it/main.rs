@@ -1,6 +1,7 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
 mod admin;
+mod barriers;
 mod binary;
 mod bodies;
 mod cuts;
@@ -14,6 +15,7 @@ mod input;
 mod layering;
 mod leaving;
 mod objects;
+mod proxy;
 mod reservations;
 mod reset;
 mod scopes;

@@ -87,7 +87,10 @@ fn the_certificate_is_printed_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().to_str().unwrap();
     let served = Served::start(&["--ca", ca], &[]);
-    let (code, out, _) = served.ask(&["ca"]);
+    let (code, out, how) = served.ask(&["ca"]);
+    for client in ["Node", "Python", "Java", "curl", "Go", "Docker"] {
+        assert!(how.contains(&format!("  {client} ")), "{how}");
+    }
     assert_eq!(code, 0);
     assert_eq!(out, std::fs::read_to_string(dir.path().join("ca.pem")).unwrap());
     assert_eq!(run(&mut ackdrop(&["ca", "--ca", ca])).1, out);
