@@ -24,7 +24,7 @@ pub use builder::Builder;
 pub use stripe_webhook::StripeWebhook;
 
 pub use crate::server::smtp::{Mechanism, Offer};
-pub use crate::server::{Kind, Limits, Listen};
+pub use crate::server::{AllowHost, Connect, Direct, Kind, Limits, Listen};
 
 /// How long a stop waits for what is still going on.
 const STOP: Duration = Duration::from_millis(800);

@@ -8,7 +8,8 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    balance, charges, customers, events, payment_intents, payment_methods, refunds, tokens, webhook_endpoints,
+    authenticate, balance, charges, coupons, customers, disputes, events, payment_intents, payment_methods, prices,
+    products, promotion_codes, refunds, setup_intents, tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -29,6 +30,8 @@ pub(crate) struct Route {
     pub(crate) list: bool,
     /// Whether a publishable key will do.
     pub(crate) publishable: bool,
+    /// Whether none is needed.
+    pub(crate) keyless: bool,
     pub(crate) run: Handler,
 }
 
@@ -59,8 +62,15 @@ static TABLE: &[&[Route]] = &[
     payment_intents::ROUTES,
     charges::ROUTES,
     refunds::ROUTES,
+    disputes::ROUTES,
+    setup_intents::ROUTES,
+    authenticate::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
+    products::ROUTES,
+    prices::ROUTES,
+    coupons::ROUTES,
+    promotion_codes::ROUTES,
     events::ROUTES,
     webhook_endpoints::ROUTES,
 ];
@@ -165,6 +175,15 @@ impl Route {
             ..self
         }
     }
+
+    /// Says that no key is needed: a customer calls it, in a browser.
+    pub(crate) const fn keyless(self) -> Self {
+        Self {
+            publishable: true,
+            keyless: true,
+            ..self
+        }
+    }
 }
 
 /// Makes a row.
@@ -186,6 +205,7 @@ pub(crate) const fn row(
         shows,
         list: false,
         publishable: false,
+        keyless: false,
         run,
     }
 }

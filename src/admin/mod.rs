@@ -3,6 +3,7 @@
 mod about;
 mod ask;
 mod clock;
+mod deliver;
 mod events;
 mod expect;
 mod faults;
@@ -32,6 +33,7 @@ use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use deliver::DELIVERIES;
 pub use expect::sources;
 pub use guard::Guard;
 pub use objects::Objects;
@@ -102,12 +104,14 @@ pub fn router(admin: Admin) -> Router {
     Router::new()
         .route("/", get(about::index))
         .route("/_stats", get(stats::get))
+        .route("/_deliver", post(deliver::deliver))
         .route("/_events", get(events::list))
         .route("/_events/stream", get(events::stream))
         .route("/_expect", post(expect::expect))
         .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
+        .route("/_holds/release", post(holds::release_all))
         .route("/_holds/{id}/release", post(holds::release))
         .route("/_hooks", get(hooks::get_list))
         .route("/_hooks/", get(hooks::get_list))

@@ -44,6 +44,9 @@ impl Config {
         {
             builder = builder.listen(kind, listen);
         }
+        for host in &self.allow_host {
+            builder = builder.allow_host(host.clone());
+        }
         for given in &self.faults {
             let source = match given.source.origin {
                 Origin::File => Source::File,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
-use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed, StripeWebhook};
+use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed, StripeWebhook};
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub(super) enum Kind {
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
     Webhooks(Field<Vec<StripeWebhook>>),
+    Hosts(Field<Vec<AllowHost>>),
     Path(Field<Option<PathBuf>>),
     Seed(Field<Option<Seed>>),
     Secret(Field<Option<Secret>>),
@@ -59,6 +60,7 @@ pub static SETTINGS: &[Setting] = &[
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
+    row("allow_host", GENERAL, "HOST", "", "Let clients of the forward proxy through to this host (a name, an address, or *.example.com); any other host that the suite does not play is refused. Repeatable", Kind::Hosts(|c| &mut c.allow_host)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
     row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
     row("config", GENERAL, "FILE", "", "Read settings from this TOML file; its keys are these flags' names with _ for -", Kind::Path(|c| &mut c.config)),
@@ -112,7 +114,12 @@ impl Setting {
     pub fn many(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_) | Kind::Webhooks(_)
+            Kind::Listeners(_)
+                | Kind::Faults(_)
+                | Kind::Mechanisms(_)
+                | Kind::Names(_)
+                | Kind::Hosts(_)
+                | Kind::Webhooks(_)
         )
     }
 
@@ -157,6 +164,10 @@ impl Kind {
             Self::Webhooks(field) => {
                 let read = each(values, problems, StripeWebhook::parse);
                 field(config).extend(read.into_iter().map(|(webhook, _)| webhook));
+            }
+            Self::Hosts(field) => {
+                let allowed = each(values, problems, str::parse);
+                field(config).extend(allowed.into_iter().map(|(host, _)| host));
             }
             Self::Path(field) => one(values, problems, field(config), |text| {
                 not_empty(text).map(|text| Some(PathBuf::from(text)))

@@ -7,6 +7,7 @@
 //! Invariant: nothing is sent that no [`Try`] has entered into the ledger, and a try says `failed` only when not one byte of it left.
 
 mod allowed;
+mod batch;
 mod courier;
 mod letter;
 mod meter;
@@ -20,6 +21,7 @@ mod tests;
 mod trouble;
 
 pub use allowed::Allowed;
+pub use batch::{Batch, LONGEST_BATCH, Pace, Sent};
 pub use courier::{Courier, Found, NoRoots};
 pub use letter::{Letter, Sender};
 pub use opened::{Head, Opened};

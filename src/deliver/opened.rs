@@ -1,6 +1,8 @@
 //! One connection: opened, then used for one request.
 
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
@@ -8,10 +10,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio_util::task::AbortOnDropHandle;
+use tokio::time::timeout;
 
 use super::meter::{Marks, Meter, Metered, Stream};
 use super::{LARGEST_ANSWER, Parcel, Target, Trouble, What};
+
+/// How long a goodbye may take that has nobody to wait for.
+const GOODBYE: Duration = Duration::from_millis(100);
 
 /// Is a connection that has sent nothing of a request yet. Dropping it closes it.
 pub struct Opened {
@@ -19,8 +24,14 @@ pub struct Opened {
     address: SocketAddr,
     meter: Meter,
     sender: http1::SendRequest<Full<Bytes>>,
-    driver: AbortOnDropHandle<()>,
+    driver: Driver,
 }
+
+/// Drives the connection in the task of whoever waits for it: a task of its own would have to be woken and scheduled first, and copies
+/// that are released in one moment would leave up to half a millisecond apart.
+struct Driver(Option<Pin<Box<Connection>>>);
+
+type Connection = http1::Connection<TokioIo<Metered>, Full<Bytes>>;
 
 impl std::fmt::Debug for Opened {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -31,7 +42,6 @@ impl std::fmt::Debug for Opened {
 }
 
 /// Is the head of an answer; its body may still be on the way.
-#[derive(Debug)]
 pub struct Head {
     /// The status.
     pub status: StatusCode,
@@ -39,7 +49,38 @@ pub struct Head {
     pub headers: HeaderMap,
     body: Incoming,
     sender: http1::SendRequest<Full<Bytes>>,
-    driver: AbortOnDropHandle<()>,
+    driver: Driver,
+}
+
+impl std::fmt::Debug for Head {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Head")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Driver {
+    async fn drive<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        if let Some(connection) = &mut self.0 {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                // What went wrong is told to the work, which waits for the answer.
+                _ = connection => {}
+            }
+            self.0 = None;
+        }
+        work.await
+    }
+
+    /// Says goodbye, as far as that goes at once.
+    async fn end(self) {
+        if let Some(connection) = self.0 {
+            drop(timeout(GOODBYE, connection).await);
+        }
+    }
 }
 
 impl Opened {
@@ -54,8 +95,7 @@ impl Opened {
             .handshake(TokioIo::new(metered))
             .await;
         let (sender, connection) = shaken.map_err(|error| Trouble::of_exchange(&error))?;
-        // What goes wrong is told to whoever waits for the answer.
-        let driver = AbortOnDropHandle::new(tokio::spawn(async { drop(connection.await) }));
+        let driver = Driver(Some(Box::pin(connection)));
         Ok(Self {
             target,
             address,
@@ -71,12 +111,9 @@ impl Opened {
         self.address
     }
 
-    /// Waits until the receiver has left it.
-    #[cfg(test)]
-    pub(super) async fn closed(&self) {
-        while !self.sender.is_closed() {
-            tokio::task::yield_now().await;
-        }
+    /// Waits for the moment of release; a receiver that leaves before it is noticed.
+    pub async fn wait<T>(&mut self, release: impl Future<Output = T>) -> T {
+        self.driver.drive(release).await
     }
 
     pub(super) fn meter(&self) -> Meter {
@@ -87,7 +124,7 @@ impl Opened {
     pub(super) async fn send(mut self, parcel: &Parcel) -> Result<Head, Trouble> {
         let request = parcel.request(&self.target);
         let request = request.map_err(|error| Trouble::new(What::Protocol, error.to_string()))?;
-        let answer = self.sender.send_request(request).await;
+        let answer = self.driver.drive(self.sender.send_request(request)).await;
         let answer = answer.map_err(|error| Trouble::of_exchange(&error))?;
         let (head, body) = answer.into_parts();
         Ok(Head {
@@ -103,7 +140,7 @@ impl Opened {
 impl Head {
     /// Reads the rest of the answer into a buffer, within its bound.
     pub(super) async fn rest(mut self, read: &mut BytesMut) -> Result<(), Trouble> {
-        while let Some(frame) = self.body.frame().await {
+        while let Some(frame) = self.driver.drive(self.body.frame()).await {
             let frame = frame.map_err(|error| Trouble::of_exchange(&error))?;
             let Some(data) = frame.data_ref() else { continue };
             let room = LARGEST_ANSWER - read.len();
@@ -113,7 +150,8 @@ impl Head {
                 return Err(Trouble::new(What::TooLarge, words));
             }
         }
-        drop((self.sender, self.driver));
+        drop(self.sender);
+        self.driver.end().await;
         Ok(())
     }
 }

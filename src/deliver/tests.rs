@@ -230,11 +230,9 @@ async fn a_receiver_that_leaves_an_open_connection_fails_it_before_a_byte_left()
     let letter = desk.letter(&format!("http://{}/", listener.local_addr().unwrap()));
     let mut tried = Try::begin(&desk.store, &Scope::default(), &letter, Instant::now()).unwrap();
     let found = desk.courier.find(letter.target()).await.unwrap();
-    let opened = tried.open(&desk.courier, &found).await.unwrap();
+    let mut opened = tried.open(&desk.courier, &found).await.unwrap();
     drop(listener.accept().await.unwrap());
-    tokio::time::timeout(Duration::from_secs(5), opened.closed())
-        .await
-        .unwrap();
+    opened.wait(tokio::time::sleep(Duration::from_millis(100))).await;
     let report = tried.carry(&desk.courier, opened, &letter).await;
     assert_eq!(said(&report), (Outcome::Failed, Fate::Lost, None, Some(What::Closed)));
 }

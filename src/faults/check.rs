@@ -132,7 +132,8 @@ fn check_status(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) {
 /// Lists the modes that a field goes with, if not all.
 fn modes_of(field: &str) -> &'static [Mode] {
     use Mode::{
-        Delay, DropAfterCommit, Duplicate, ErrorAfterCommit, FailBeforeCommit, Refuse, Reorder, StaleTimestamp,
+        Delay, DropAfterCommit, Duplicate, ErrorAfterCommit, FailBeforeCommit, HoldAfterCommit, HoldBeforeCommit,
+        Refuse, Reorder, StaleTimestamp,
     };
     match field {
         "how" => &[FailBeforeCommit, DropAfterCommit],
@@ -142,13 +143,14 @@ fn modes_of(field: &str) -> &'static [Mode] {
         "at" => &[Delay],
         "copies" => &[Duplicate],
         "behind" => &[Reorder],
+        "barrier" => &[HoldBeforeCommit, HoldAfterCommit],
         _ => Mode::ALL,
     }
 }
 
 fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     for field in [
-        "how", "status", "code", "headers", "body", "delay", "at", "copies", "behind",
+        "how", "status", "code", "headers", "body", "delay", "at", "barrier", "copies", "behind",
     ] {
         let modes = modes_of(field);
         if reader.has(field) && !modes.contains(&mode) {
@@ -313,7 +315,7 @@ fn action(draft: &Draft, mode: Mode) -> Action {
         Mode::FailBeforeCommit => Action::Fail(Loss::End(how)),
         Mode::DropAfterCommit => Action::Drop(how),
         Mode::ErrorAfterCommit => Action::Error(answer()),
-        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold,
+        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold { barrier: draft.barrier },
         Mode::Delay => Action::Delay(draft.delay.unwrap_or_default()),
         Mode::Refuse => Action::Refuse(answer()),
         Mode::Duplicate => Action::Tamper(Tamper::Copies(small(draft.copies, 2))),

@@ -8,7 +8,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Addresses, Kind, Limits, Listen, Offer, StartError, StripeWebhook, Suite, lines, read_rules};
+use super::{
+    Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, StripeWebhook, Suite, lines, read_rules,
+};
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Postman, Way, Wrong};
 use crate::deliver::{Allowed, Courier};
@@ -17,7 +19,7 @@ use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::mocks::stripe::Stripe;
 use crate::server::tls::Authority;
-use crate::server::{Listener, Shared};
+use crate::server::{Listener, Proxy, Shared};
 use crate::store::{Beginning, Store};
 
 /// Gathers the settings of a suite; made by [`Suite::builder`].
@@ -38,6 +40,8 @@ pub struct Builder {
     guard: Guard,
     allowed: Allowed,
     stripe_webhooks: Vec<StripeWebhook>,
+    let_through: Vec<AllowHost>,
+    connector: Option<Arc<dyn Connect>>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +68,8 @@ impl Default for Builder {
             guard: Guard::default(),
             allowed: Allowed::default(),
             stripe_webhooks: Vec::new(),
+            let_through: Vec::new(),
+            connector: None,
         }
     }
 }
@@ -155,6 +161,18 @@ impl Builder {
         self
     }
 
+    /// Lets clients of the proxy through to one more host, or to all below one. Any other that the suite does not play is refused.
+    pub fn allow_host(mut self, host: AllowHost) -> Self {
+        self.let_through.push(host);
+        self
+    }
+
+    /// Reaches allowed hosts by this, and not as the system does.
+    pub fn connector(mut self, connector: Arc<dyn Connect>) -> Self {
+        self.connector = Some(connector);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -173,7 +191,9 @@ impl Builder {
         let ledger = Ledger::new(self.ledger);
         self.stripe.allowed = self.allowed.clone();
         let mocks = Mocks::new(&ledger, self.stripe.clone(), self.orders_require_key);
-        let providers: Arc<[&'static About]> = mocks.about().into();
+        let mut providers = mocks.about();
+        providers.push(&admin::DELIVERIES);
+        let providers: Arc<[&'static About]> = providers.into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
@@ -184,6 +204,9 @@ impl Builder {
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
             listeners.push(Listener::bind(kind, listen).await?);
+        }
+        if listeners.iter().any(Listener::is_exposed) {
+            self.guard = self.guard.exposed();
         }
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
@@ -213,6 +236,10 @@ impl Builder {
             limits: self.limits,
             smtp: self.smtp,
             authority,
+            proxy: Proxy {
+                allowed: self.let_through.into(),
+                connector: self.connector.unwrap_or_else(|| Proxy::default().connector),
+            },
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
         let clockwork = Clockwork::default()

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{End, Outbox, Post, Seal};
 use crate::attempt::asked::{fired, text};
 use crate::attempt::holds::{Held, Release};
+use crate::attempt::notice::Ended;
 use crate::attempt::{Pause, Paused, Way};
 use crate::deliver::{Courier, Letter, Trouble, Try, Witness};
 use crate::faults::{Action, Facts, Point, Tamper, Verdict};
@@ -122,7 +123,8 @@ impl<O: Outbox> Errand<O> {
         let paused = match verdict.action {
             Action::Tamper(Tamper::Behind(others, most)) => self.let_others_go_first(held, others, most, &over).await,
             Action::Delay(delay) => self.pause(Pause::Delay(delay), held, &over).await,
-            _ => self.pause(Pause::Hold, held, &over).await,
+            Action::Hold { barrier } => self.pause(Pause::Hold { barrier }, held, &over).await,
+            _ => Paused::GoOn,
         };
         match paused {
             Paused::GoOn => Some(tried),
@@ -149,19 +151,24 @@ impl<O: Outbox> Errand<O> {
         let mut changes = self.way.store.ledger().subscribe();
         let enough = reached() + u64::from(others);
         let passed = async { while reached() < enough && changes.changed().await.is_ok() {} };
-        let mut hold = self.way.holds.enter(held);
-        tokio::select! {
+        let mut hold = self
+            .way
+            .holds
+            .enter(held, None, [CancellationToken::new(), over.clone()]);
+        let (paused, ended) = tokio::select! {
             biased;
-            () = over.cancelled() => Paused::Over,
-            () = self.way.stop.cancelled() => Paused::Over,
+            () = over.cancelled() => (Paused::Over, Ended::Reset),
+            () = self.way.stop.cancelled() => (Paused::Over, Ended::Stopped),
             release = &mut hold.release => match release {
-                Ok(Release::Answer) => Paused::GoOn,
-                Ok(Release::Drop(how)) => Paused::Drop(how),
-                Err(_) => Paused::Over,
+                Ok(Release::Answer) => (Paused::GoOn, Ended::Answer),
+                Ok(Release::Drop(how)) => (Paused::Drop(how), Ended::Drop(how)),
+                Err(_) => (Paused::Over, Ended::Reset),
             },
-            () = passed => Paused::GoOn,
-            () = tokio::time::sleep(most) => Paused::GoOn,
-        }
+            () = passed => (Paused::GoOn, Ended::Answer),
+            () = tokio::time::sleep(most) => (Paused::GoOn, Ended::Expired),
+        };
+        hold.ended = ended;
+        paused
     }
 
     fn held(&self, tried: &mut Try, verdict: &Verdict) -> Held {
@@ -174,6 +181,7 @@ impl<O: Outbox> Errand<O> {
             key: self.letter.key().map(Arc::from),
             point: Point::Before,
             rule: Arc::clone(&verdict.rule),
+            barrier: None,
             since: rfc3339(Some(OffsetDateTime::now_utc())),
         }
     }
@@ -236,7 +244,7 @@ impl<O: Outbox> Errand<O> {
 fn makes_wait(action: &Action) -> bool {
     matches!(
         action,
-        Action::Hold | Action::Delay(_) | Action::Tamper(Tamper::Behind(..))
+        Action::Hold { .. } | Action::Delay(_) | Action::Tamper(Tamper::Behind(..))
     )
 }
 
