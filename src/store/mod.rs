@@ -7,6 +7,7 @@ mod agenda;
 mod beginning;
 mod scope;
 mod table;
+mod ticket;
 mod tx;
 mod wakes;
 mod world;
@@ -25,9 +26,9 @@ use crate::ledger::{Arrival, Ledger, Summary};
 pub use beginning::Beginning;
 pub use scope::{InvalidScope, Scope};
 pub use table::Object;
+pub use ticket::{Decision, Ticket};
 pub use tx::Tx;
 use wakes::Wakes;
-pub use world::{Decision, Ticket};
 pub(crate) use world::{Reserved, World};
 
 /// How many worlds there may be: scopes are made by whoever names them.
@@ -342,8 +343,8 @@ mod tests {
             }
         }
         let mut beginning = Beginning::default();
-        let put = beginning.arrange(None, |tx| Ok::<_, Stale>(drop(tx.put(Thing))));
-        put.unwrap();
+        let put = beginning.arrange(None, |tx| Ok::<_, Stale>(tx.put(Thing)));
+        drop(put.unwrap());
         let store = Store::beginning_with(Ledger::new(Limits::default()), beginning);
         for n in 0..MAX_SCOPES {
             store.arrange(&scope(n), |tx| drop(tx.put(Thing))).unwrap();
