@@ -26,6 +26,15 @@ pub async fn run(config: Config, console: &mut Console<'_>) -> Result<Answer, Fa
     for (webhook, given) in suite.stripe_webhooks().iter().zip(&config.stripe_webhook) {
         console.out.write_all(webhook_line(webhook, given).as_bytes())?;
     }
+    for relay in suite.relays().list() {
+        let line = format!(
+            "  relay  {}: {} -> {}\n",
+            relay.spec.name,
+            relay.url(),
+            relay.spec.upstream
+        );
+        console.out.write_all(line.as_bytes())?;
+    }
     console.out.flush()?;
     signals.next().await;
     tracing::info!("stopping");
