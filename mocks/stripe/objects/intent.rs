@@ -33,8 +33,8 @@ pub(crate) struct Intent {
     pub(crate) canceled: Option<Box<(i64, Option<&'static str>)>>,
     /// Whether the holder has authenticated for the method that is to be charged.
     pub(crate) authenticated: bool,
-    /// Where the holder is to authenticate.
-    pub(crate) page: Option<Arc<str>>,
+    /// Where the holder is to authenticate; boxed twice, for few intents ask.
+    pub(crate) page: Option<Box<Box<str>>>,
     pub(crate) terms: Option<Arc<IntentTerms>>,
 }
 
@@ -174,7 +174,11 @@ impl Resource for Intent {
             managed_payments: (),
             metadata: &self.metadata,
             next_action: match self.status {
-                Status::RequiresAction => NextAction::of(self.page.as_deref(), text(|t| &t.return_url), &self.id),
+                Status::RequiresAction => NextAction::of(
+                    self.page.as_deref().map(|page| &**page),
+                    text(|t| &t.return_url),
+                    &self.id,
+                ),
                 _ => None,
             },
             on_behalf_of: (),

@@ -34,7 +34,7 @@ pub(crate) static ROUTES: &[Route] = &[
 ];
 
 /// Names the page on which the holder authenticates, on the host by which the request came.
-pub(crate) fn page_url(scene: &Scene<'_, '_>, what: &str, id: &str) -> Arc<str> {
+pub(crate) fn page_url(scene: &Scene<'_, '_>, what: &str, id: &str) -> Box<str> {
     let (base, account) = (scene.base, scene.tx.partition());
     let account = match &**account {
         "" => String::new(),
