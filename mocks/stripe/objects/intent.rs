@@ -146,6 +146,7 @@ impl Resource for Intent {
             allowed_payment_method_types: (),
             amount: self.amount,
             amount_capturable: self.capturable(),
+            amount_details: AmountDetails { tip: Empty {} },
             amount_received: self.amount_received,
             application: (),
             application_fee_amount: (),
@@ -284,6 +285,7 @@ struct Json<'s> {
     allowed_payment_method_types: (),
     amount: i64,
     amount_capturable: i64,
+    amount_details: AmountDetails,
     amount_received: i64,
     application: (),
     application_fee_amount: (),
@@ -323,6 +325,14 @@ struct Json<'s> {
     transfer_data: (),
     transfer_group: Option<&'s str>,
 }
+
+#[derive(Serialize)]
+struct AmountDetails {
+    tip: Empty,
+}
+
+#[derive(Serialize)]
+struct Empty {}
 
 #[derive(Serialize)]
 struct Automatic {
