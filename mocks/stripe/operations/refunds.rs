@@ -94,20 +94,20 @@ fn retrieve_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let before = own(scene)?;
-    updated(scene, before)
+    updated(scene, &before)
 }
 
 fn update_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let before = own_of_parent(scene)?;
-    updated(scene, before)
+    updated(scene, &before)
 }
 
-fn updated(scene: &mut Scene<'_, '_>, before: Arc<Refund>) -> Outcome<Answer> {
-    let mut refund = Refund::clone(&before);
+fn updated(scene: &mut Scene<'_, '_>, before: &Arc<Refund>) -> Outcome<Answer> {
+    let mut refund = Refund::clone(before);
     refund.metadata.merge(&scene.params)?;
     let refund = scene.tx.put(refund);
     scene.tx.effect("refund_update", &refund.id);
-    payment::tell_of_change(scene, &before, &refund);
+    payment::tell_of_change(scene, before, &refund);
     Ok(Answer::One(Thing::Refund(refund)))
 }
 

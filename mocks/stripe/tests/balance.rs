@@ -3,6 +3,9 @@
 use time::Duration;
 
 use super::{CHARGE, Shop};
+use crate::attempt::Seed as _;
+use crate::mocks::stripe::Stripe;
+use crate::store::Scope;
 
 /// Lists all balance transactions, newest first, a few at a time.
 fn all(shop: &Shop, filter: &str) -> Vec<serde_json::Value> {
@@ -132,4 +135,51 @@ fn a_replayed_answer_shows_what_was_pending_then() {
     shop.advance(Duration::hours(1));
     assert_eq!(shop.keyed("k", "/v1/charges", &form).body, first.body);
     assert_eq!(first.text("/balance_transaction/status"), "pending");
+}
+
+/// Puts an object under a chosen id.
+fn put(shop: &Shop, resource: &str, id: &str, fields: serde_json::Value) {
+    let serde_json::Value::Object(fields) = fields else {
+        panic!("fields are an object");
+    };
+    let put = |tx: &mut crate::store::Tx<'_>| Stripe::default().put(tx, resource, id, &fields).map(drop);
+    let done = shop.store.arrange(&Scope::default(), put).expect("one scope");
+    assert!(done.is_ok(), "{done:?}");
+}
+
+#[test]
+fn what_is_put_again_leaves_nothing_of_the_old_in_the_books() {
+    let shop = Shop::open();
+    let holds = |sum: i64, number: usize| {
+        let moved = all(&shop, "");
+        let net: i64 = moved.iter().filter_map(|m| m["net"].as_i64()).sum();
+        assert_eq!((net, moved.len()), (sum, number), "{moved:?}");
+        let balance = shop.get("/v1/balance");
+        let balance = balance.number("/pending/0/amount") + balance.number("/available/0/amount");
+        assert_eq!(balance, sum);
+    };
+    let charge = |token: &str| serde_json::json!({"amount": 2000, "currency": "usd", "source": token});
+    // One name for both: a chosen id needs no prefix, and two balance transactions are told apart all the same.
+    put(&shop, "charges", "a", charge("tok_refundFail"));
+    put(&shop, "refunds", "a", serde_json::json!({"charge": "a", "amount": 500}));
+    holds(1500, 2);
+    put(&shop, "refunds", "a", serde_json::json!({"charge": "a", "amount": 700}));
+    holds(1300, 2);
+    shop.advance(Duration::seconds(2));
+    holds(2000, 3);
+    put(
+        &shop,
+        "refunds",
+        "a",
+        serde_json::json!({"charge": "a", "amount": 2000}),
+    );
+    holds(0, 2);
+    put(&shop, "charges", "a", charge("tok_createDispute"));
+    holds(0, 2);
+    assert_eq!(shop.get("/v1/disputes").at("/data").as_array().map(Vec::len), Some(1));
+    put(&shop, "charges", "a", charge("tok_visa"));
+    holds(2000, 1);
+    assert_eq!(shop.get("/v1/disputes").at("/data").as_array().map(Vec::len), Some(0));
+    shop.advance(Duration::days(8));
+    holds(2000, 1);
 }

@@ -327,7 +327,7 @@ fn check(shop: &Shop) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
     fn sums_hold_after_any_sequence(steps in steps()) {
         let shop = Shop::open();
