@@ -9,7 +9,10 @@ use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
-use super::operations::{charges, customers, payment_intents, payment_methods, refunds, setup_intents, tokens};
+use super::operations::{
+    charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    setup_intents, tokens,
+};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{Stripe, payment, routes, search};
@@ -46,6 +49,14 @@ static ROWS: &[Row] = &[
           complete: |_, _| (), make: |scene| setup_intents::create(scene).map(drop) },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
+    Row { name: "products", prefix: "prod_", kind: Kind::Product, operation: "products.create", more: &[],
+          complete: product_name, make: |scene| products::create(scene).map(drop) },
+    Row { name: "prices", prefix: "price_", kind: Kind::Price, operation: "prices.create", more: &[],
+          complete: price_product, make: |scene| prices::create(scene).map(drop) },
+    Row { name: "coupons", prefix: "", kind: Kind::Coupon, operation: "coupons.create", more: &[],
+          complete: coupon_off, make: |scene| coupons::create(scene).map(drop) },
+    Row { name: "promotion_codes", prefix: "promo_", kind: Kind::Promotion, operation: "promotion_codes.create", more: &[],
+          complete: |_, _| (), make: |scene| promotion_codes::create(scene).map(drop) },
 ];
 
 const LONGEST_ID: usize = 255;
@@ -109,7 +120,7 @@ impl Seed for Stripe {
 
 impl Row {
     fn fields(&self) -> Vec<&'static str> {
-        let mut fields = [routes::named(self.operation).params, self.more].concat();
+        let mut fields = [&*routes::parameters(self.operation), self.more].concat();
         fields.sort_unstable();
         fields
     }
@@ -164,6 +175,28 @@ fn method_card(fields: &mut Map<String, Value>, year: i32) {
 
 fn token_card(fields: &mut Map<String, Value>, year: i32) {
     set(fields, "card", plain_card(year));
+}
+
+fn product_name(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "name", "Product".into());
+}
+
+fn price_product(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "currency", "usd".into());
+    if !fields.contains_key("unit_amount_decimal") {
+        set(fields, "unit_amount", 1000.into());
+    }
+    if !fields.contains_key("product") {
+        set(fields, "product_data", json!({"name": "Product"}));
+    }
+}
+
+fn coupon_off(fields: &mut Map<String, Value>, _: i32) {
+    if fields.contains_key("amount_off") {
+        set(fields, "currency", "usd".into());
+    } else {
+        set(fields, "percent_off", 10.into());
+    }
 }
 
 fn charge_card(fields: &mut Map<String, Value>, year: i32) {

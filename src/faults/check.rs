@@ -120,18 +120,19 @@ fn check_status(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) {
 
 /// Lists the modes that a field goes with, if not all.
 fn modes_of(field: &str) -> &'static [Mode] {
-    use Mode::{Delay, DropAfterCommit, ErrorAfterCommit, FailBeforeCommit, Refuse};
+    use Mode::{Delay, DropAfterCommit, ErrorAfterCommit, FailBeforeCommit, HoldAfterCommit, HoldBeforeCommit, Refuse};
     match field {
         "how" => &[FailBeforeCommit, DropAfterCommit],
         "status" | "headers" | "body" => &[FailBeforeCommit, ErrorAfterCommit, Refuse],
         "code" => &[ErrorAfterCommit, Refuse],
         "delay" | "at" => &[Delay],
+        "barrier" => &[HoldBeforeCommit, HoldAfterCommit],
         _ => Mode::ALL,
     }
 }
 
 fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
-    for field in ["how", "status", "code", "headers", "body", "delay", "at"] {
+    for field in ["how", "status", "code", "headers", "body", "delay", "at", "barrier"] {
         let modes = modes_of(field);
         if reader.has(field) && !modes.contains(&mode) {
             let modes = modes.iter().map(|mode| format!("{field} with mode {mode}"));
@@ -286,7 +287,7 @@ fn action(draft: &Draft, mode: Mode) -> Action {
         Mode::FailBeforeCommit => Action::Fail(Loss::End(how)),
         Mode::DropAfterCommit => Action::Drop(how),
         Mode::ErrorAfterCommit => Action::Error(answer()),
-        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold,
+        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold { barrier: draft.barrier },
         Mode::Delay => Action::Delay(draft.delay.unwrap_or_default()),
         Mode::Refuse => Action::Refuse(answer()),
     }

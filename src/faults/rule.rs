@@ -157,7 +157,10 @@ pub enum Action {
     /// Answer with the provider's own refusal; saved under a key where the provider would.
     Refuse(Answer),
     /// Hold until released.
-    Hold,
+    Hold {
+        /// How many gather until all of them go in one instant; none where each waits for its own release.
+        barrier: Option<u16>,
+    },
     /// Be late.
     Delay(Duration),
     /// Lose the answer; the effect stays.

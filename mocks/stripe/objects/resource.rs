@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Refund, Setup,
-    Shown, Token,
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Price,
+    Product, Promotion, Refund, Setup, Shown, Token,
 };
 use crate::store::Tx;
 
@@ -142,6 +142,7 @@ resources! {
     Balance: Holdings,
     Card: CardSource,
     Charge: Charge,
+    Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
     Dispute: Dispute,
@@ -149,6 +150,9 @@ resources! {
     Intent: Intent,
     Method: Method,
     Movement: BalanceTransaction,
+    Price: Price,
+    Product: Product,
+    Promotion: Promotion,
     Refund: Refund,
     Setup: Setup,
     Token: Token,

@@ -3,6 +3,7 @@
 mod authentication;
 mod balance;
 mod cards;
+mod catalog;
 mod declines;
 mod decoder;
 mod disputes;
