@@ -242,7 +242,7 @@ impl<P: Provider> Attempt<P> {
             }
             Some(Action::Hold { barrier }) => Pause::Hold { barrier },
             Some(Action::Delay(delay)) => Pause::Delay(delay),
-            None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_)) => {
+            None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_) | Action::Tamper(_)) => {
                 return self.send(reply, None, Fate::Answered);
             }
         };

@@ -6,6 +6,9 @@ use std::sync::Arc;
 /// The metadata service of AWS by IPv6. It lies among private addresses and hands out credentials.
 const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
 
+/// The ends of names that no public host has.
+const LOCAL: [&str; 7] = ["localhost", "internal", "local", "test", "lan", "home", "localdomain"];
+
 /// Says which hosts a request may go to: loopback and private addresses, and hosts that are named.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed {
@@ -18,6 +21,24 @@ impl Allowed {
     pub fn new(hosts: &[String]) -> Self {
         let named = hosts.iter().map(|host| plain(host)).collect();
         Self { named }
+    }
+
+    /// Says why a host is not allowed as far as its name tells, without a look at its addresses: an address by what it is, a name by
+    /// whether it can be one of a machine or a container, or was named.
+    #[must_use]
+    pub fn refuses_unseen(&self, host: &str) -> Option<String> {
+        let plain = plain(host);
+        if let Ok(address) = plain.parse() {
+            return self.refuses(host, address);
+        }
+        let last = plain.rsplit('.').next().unwrap_or_default();
+        if !plain.contains('.') || LOCAL.contains(&last) || self.named.contains(&plain) {
+            return None;
+        }
+        Some(format!(
+            "{plain} is a public name: requests go to loopback and private addresses only, under a name without dots or one that ends in .{}; to allow this host, start the suite with --deliver-host {plain}",
+            LOCAL.join(", .")
+        ))
     }
 
     /// Says why an address of a host is not allowed; nothing if it is.
@@ -134,6 +155,26 @@ mod tests {
             let words_given = refused(&Allowed::default(), "app.example", address).expect(address);
             assert!(words_given.contains(words), "{address}: {words_given}");
             assert!(words_given.contains("--deliver-host app.example"), "{words_given}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_judged_without_a_look_at_its_addresses() {
+        let allowed = Allowed::new(&["hooks.example.com".to_owned()]);
+        for host in [
+            "localhost",
+            "n8n",
+            "app.internal",
+            "App.Test.",
+            "127.0.0.1",
+            "hooks.example.com",
+            "::1",
+        ] {
+            assert_eq!(allowed.refuses_unseen(host), None, "{host}");
+        }
+        for host in ["example.com", "evil.hooks.example.com", "8.8.8.8", "local.example"] {
+            let reason = allowed.refuses_unseen(host).expect(host);
+            assert!(reason.contains(&format!("--deliver-host {host}")), "{reason}");
         }
     }
 

@@ -62,6 +62,24 @@ impl Letter {
         }
     }
 
+    /// Makes the same letter with other headers, such as a newer signature; it is recorded as it was.
+    #[must_use]
+    pub fn repacked(&self, parcel: Parcel) -> Self {
+        Self { parcel, ..self.clone() }
+    }
+
+    /// Returns in whose name it goes.
+    #[must_use]
+    pub fn sender(&self) -> Sender {
+        self.sender
+    }
+
+    /// Returns what is sent.
+    #[must_use]
+    pub fn parcel(&self) -> &Parcel {
+        &self.parcel
+    }
+
     /// Returns where it goes.
     #[must_use]
     pub fn target(&self) -> &Target {

@@ -26,7 +26,7 @@ pub use courier::{Courier, Found, NoRoots};
 pub use letter::{Letter, Sender};
 pub use opened::{Head, Opened};
 pub use parcel::{Parcel, Unfit};
-pub use record::{Report, Times, Try};
+pub use record::{Report, Times, Try, Witness};
 pub use signature::{Scheme, Secret};
 pub use target::{Target, WrongUrl};
 pub use trouble::{Trouble, What};

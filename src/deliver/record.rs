@@ -3,15 +3,16 @@
 //! The receiver is the provider here: a 2xx head accepts, any other status refuses. Bytes that left without an answer are `unknown`, for
 //! the receiver may have committed; `failed` is only what never left. The answer's fate is the other fact: it came whole, or it is lost.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::{Courier, Found, Head, Letter, Opened, Trouble};
+use super::{Courier, Found, Letter, Opened, Trouble};
 use crate::ledger::{Answered, Arrival, Class, Fate, Outcome, Peer, Recorded, secrets};
-use crate::store::{Decision, Scope, Store, Ticket, TooManyScopes};
+use crate::store::{Decision, Scope, Store, Ticket, TooManyScopes, Tx};
 
 /// Is one try to send a letter. Dropping it ends it, with an outcome and a fate.
 #[derive(Debug)]
@@ -19,6 +20,19 @@ pub struct Try {
     ticket: Ticket,
     began: Instant,
     connected: Option<Instant>,
+    witness: Option<Arc<dyn Witness>>,
+    /// Whether the answer was kept back from whoever sends.
+    withheld: bool,
+}
+
+/// Looks on as a try is decided, and does what belongs to that in the same transaction.
+pub trait Witness: std::fmt::Debug + Send + Sync {
+    /// Is asked once, right before the receiver's acceptance is committed: whether its answer is kept back from whoever sends. The try
+    /// counts as accepted all the same.
+    fn keeps_back(&self, ticket: &Ticket) -> bool;
+
+    /// Does what belongs to the outcome; may be run again. `withheld` says that whoever sends does not learn of it.
+    fn settle(&self, tx: &mut Tx<'_>, outcome: Outcome, withheld: bool);
 }
 
 /// Says how one try went.
@@ -88,29 +102,48 @@ impl Try {
     ///
     /// Fails if it would need one scope too many.
     pub fn begin(store: &Store, scope: &Scope, letter: &Letter, began: Instant) -> Result<Self, TooManyScopes> {
-        let arrival = Arrival {
-            provider: letter.sender.provider.into(),
-            class: Class::KeyAdvisory,
-            operation: letter.sender.operation.into(),
-            line: letter.line.clone(),
-            peer: Peer {
-                // Known only once it is connected.
-                address: ([0, 0, 0, 0], letter.target.port()).into(),
-                connection: store.ledger().next_connection(),
-            },
-        };
-        let mut ticket = store.begin(scope, arrival)?;
+        let ticket = store.begin(scope, arrival(store, letter))?;
+        Ok(Self::of(ticket, letter, began))
+    }
+
+    /// Enters a try into the ledger if the world wants it in that moment.
+    pub fn begin_if(
+        store: &Store,
+        scope: &Scope,
+        letter: &Letter,
+        began: Instant,
+        wanted: impl FnOnce(&mut Tx<'_>) -> bool,
+    ) -> Option<Self> {
+        let ticket = store.begin_if(scope, arrival(store, letter), wanted)?;
+        Some(Self::of(ticket, letter, began))
+    }
+
+    fn of(mut ticket: Ticket, letter: &Letter, began: Instant) -> Self {
         ticket.set_fallback(Outcome::Failed);
         let (key, recorded) = (letter.key.clone(), letter.recorded.clone());
         ticket.note(|entry| {
             entry.key = key;
             entry.request = Some(recorded);
         });
-        Ok(Self {
+        Self {
             ticket,
             began,
             connected: None,
-        })
+            witness: None,
+            withheld: false,
+        }
+    }
+
+    /// Lets somebody look on as it is decided.
+    #[must_use]
+    pub fn watched(mut self, witness: Arc<dyn Witness>) -> Self {
+        self.witness = Some(witness);
+        self
+    }
+
+    /// Returns the right to change the world that it has.
+    pub fn ticket(&mut self) -> &mut Ticket {
+        &mut self.ticket
     }
 
     /// Opens the connection.
@@ -137,6 +170,19 @@ impl Try {
         self.end(seen, Outcome::Failed)
     }
 
+    /// Ends a try of which nothing was sent, and tells who looks on.
+    pub async fn give_up(mut self, trouble: Trouble, letter: &Letter) -> Report {
+        self.conclude(Outcome::Failed, letter).await;
+        self.fail(trouble)
+    }
+
+    /// Ends a try of which nothing is sent because a fault keeps it back.
+    pub async fn keep_back(mut self, letter: &Letter) -> Report {
+        self.withheld = true;
+        self.conclude(Outcome::Failed, letter).await;
+        self.end(Seen::default(), Outcome::Failed)
+    }
+
     /// Sends the letter now, and reads the answer.
     pub async fn carry(mut self, courier: &Courier, opened: Opened, letter: &Letter) -> Report {
         // Whatever ends it from here on, something may have left.
@@ -148,7 +194,11 @@ impl Try {
         let answer = courier.in_time(deadline, opened.send(&letter.parcel));
         let outcome = match self.unless_over(courier, answer).await {
             Ok(head) => {
-                let outcome = self.decide(&head, letter).await;
+                let outcome = match head.status.is_success() {
+                    true => Outcome::Accepted,
+                    false => Outcome::Refused,
+                };
+                self.conclude(outcome, letter).await;
                 (seen.status, seen.headers) = (Some(head.status), head.headers.clone());
                 let mut read = BytesMut::new();
                 let rest = courier.in_time(deadline, head.rest(&mut read));
@@ -160,7 +210,7 @@ impl Try {
                 seen.trouble = Some(trouble);
                 let sent = meter.marks().anything_sent();
                 let outcome = if sent { Outcome::Unknown } else { Outcome::Failed };
-                self.ticket.decide(outcome);
+                self.conclude(outcome, letter).await;
                 outcome
             }
         };
@@ -176,31 +226,35 @@ impl Try {
         self.end(seen, outcome)
     }
 
-    /// Counts what the head says: with it the receiver has committed, or refused.
-    async fn decide(&mut self, head: &Head, letter: &Letter) -> Outcome {
-        let accepted = head.status.is_success();
-        let (outcome, correlations) = if accepted {
-            (Outcome::Accepted, vec![letter.correlation])
-        } else {
-            (Outcome::Refused, Vec::new())
-        };
+    /// Counts the outcome: with the head of its answer the receiver has committed, or refused.
+    async fn conclude(&mut self, outcome: Outcome, letter: &Letter) {
+        let accepted = outcome == Outcome::Accepted;
+        let witness = self.witness.take();
+        if let Some(witness) = witness.as_ref().filter(|_| accepted) {
+            self.withheld = witness.keeps_back(&self.ticket);
+        }
+        let (withheld, effect) = (self.withheld, letter.sender.effect);
+        let correlations = if accepted { vec![letter.correlation] } else { Vec::new() };
         let decision = Decision { outcome, correlations };
         let decided = self.ticket.transact(
             |tx| {
                 if accepted {
                     let id = letter.key.clone().unwrap_or_else(|| tx.new_id("dlv_"));
-                    tx.effect(letter.sender.effect, &id);
+                    tx.effect(effect, &id);
+                }
+                if let Some(witness) = &witness {
+                    witness.settle(tx, outcome, withheld);
                 }
             },
             |(), _| (Some(decision), ()),
         );
         // A reset came first: then it changes nothing there any more, and the receiver's word stands in the report alone.
         let _ = decided.await;
-        outcome
     }
 
     fn end(mut self, mut seen: Seen, outcome: Outcome) -> Report {
         let fate = match seen.trouble {
+            _ if self.withheld => Fate::Withheld,
             None => Fate::Answered,
             Some(_) => Fate::Lost,
         };
@@ -262,6 +316,20 @@ impl Courier {
     ) -> Result<T, Trouble> {
         let done = timeout_at(deadline, work).await;
         done.unwrap_or_else(|_| Err(self.late("answer")))
+    }
+}
+
+fn arrival(store: &Store, letter: &Letter) -> Arrival {
+    Arrival {
+        provider: letter.sender.provider.into(),
+        class: Class::KeyAdvisory,
+        operation: letter.sender.operation.into(),
+        line: letter.line.clone(),
+        peer: Peer {
+            // Known only once it is connected.
+            address: ([0, 0, 0, 0], letter.target.port()).into(),
+            connection: store.ledger().next_connection(),
+        },
     }
 }
 

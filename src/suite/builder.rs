@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
-use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
+use crate::attempt::{About, Budget, Clockwork, Holds, Postman, Way, Wrong};
 use crate::deliver::{Allowed, Courier};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
@@ -179,7 +179,8 @@ impl Builder {
                 .into();
         }
         let ledger = Ledger::new(self.ledger);
-        let mocks = Mocks::new(&ledger, self.stripe, self.orders_require_key);
+        self.stripe.allowed = self.allowed.clone();
+        let mocks = Mocks::new(&ledger, self.stripe.clone(), self.orders_require_key);
         let mut providers = mocks.about();
         providers.push(&admin::DELIVERIES);
         let providers: Arc<[&'static About]> = providers.into();
@@ -231,7 +232,9 @@ impl Builder {
             },
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
-        let clockwork = Clockwork::default().and(&shared.mocks.stripe);
+        let clockwork = Clockwork::default()
+            .and(&shared.mocks.stripe)
+            .and_wake(Postman::new(&shared.mocks.stripe_webhooks, &admin.courier));
         admin.way.tasks.spawn(clockwork.run(admin.way.clone()));
         for listener in listeners {
             listener.serve(&shared);
@@ -272,6 +275,8 @@ fn catalog(providers: &[&'static About]) -> Catalog {
         name: about.name.to_owned(),
         protocol: if about.name == crate::mocks::MAIL {
             Protocol::Smtp
+        } else if about.name == crate::mocks::WEBHOOKS {
+            Protocol::Sent
         } else {
             Protocol::Http
         },

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Price,
-    Product, Promotion, Refund, Setup, Shown, Token,
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings, Intent,
+    Method, Price, Product, Promotion, Refund, Setup, Shown, Token,
 };
 use crate::store::Tx;
 
@@ -146,6 +146,7 @@ resources! {
     Customer: Customer,
     Deleted: Deleted,
     Dispute: Dispute,
+    Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
     Method: Method,
