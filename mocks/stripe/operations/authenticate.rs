@@ -18,8 +18,8 @@ use super::confirm::{Presence, confirm, fell_through};
 use super::{payment_intents, setup_intents};
 
 /// `account` stands in for `Stripe-Account`, which no browser sends; `redirect` leads back to `return_url`.
-const PARAMS: &[&str] = &["account", "redirect", "result"];
-const PAGE: &[&str] = &["account"];
+const PARAMS: &[&str] = &["account$", "redirect?", "result=succeed|fail"];
+const PAGE: &[&str] = &["account$"];
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[

@@ -98,6 +98,12 @@ fn with_manual_confirmation_the_server_confirms_after() {
         "payment_method=pm_card_threeDSecure2Required",
     );
     assert_eq!(other.text("/status"), "requires_action");
+    // Nor does it for another amount.
+    let (intent, _) = confirmed(&shop, "authenticationRequired", "&confirmation_method=manual");
+    authenticate(&shop, &intent, "succeed");
+    shop.post(&format!("/v1/payment_intents/{intent}"), "amount=3000");
+    let more = shop.post(&format!("/v1/payment_intents/{intent}/confirm"), "");
+    assert_eq!(more.text("/status"), "requires_action");
 }
 
 #[test]
