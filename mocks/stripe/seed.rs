@@ -10,8 +10,8 @@ use super::form::of_json;
 use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
 use super::operations::{
-    charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds, tokens,
-    webhook_endpoints,
+    charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    setup_intents, tokens, webhook_endpoints,
 };
 use super::params::Params;
 use super::scene::{Origin, Scene};
@@ -45,6 +45,8 @@ static ROWS: &[Row] = &[
           complete: charge_card, make: charge },
     Row { name: "refunds", prefix: "re_", kind: Kind::Refund, operation: "refunds.create", more: &[],
           complete: |_, _| (), make: refund },
+    Row { name: "setup_intents", prefix: "seti_", kind: Kind::Setup, operation: "setup_intents.create", more: &[],
+          complete: |_, _| (), make: |scene| setup_intents::create(scene).map(drop) },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
     Row { name: "products", prefix: "prod_", kind: Kind::Product, operation: "products.create", more: &[],

@@ -555,6 +555,7 @@ async fn what_can_be_put_is_listed_with_its_fields() {
                     "payment_intents",
                     "charges",
                     "refunds",
+                    "setup_intents",
                     "tokens",
                     "products",
                     "prices",

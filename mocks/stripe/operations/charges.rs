@@ -21,26 +21,26 @@ use crate::mocks::stripe::search::{SEARCH, search};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/charges", "charges.create", Kind::Charge, &["charge"], CHARGE_CREATE, create),
     row(Get, "/v1/charges", "charges.list", Kind::Charge, &[],
-        &["created", "customer", "ending_before", "limit", "payment_intent", "starting_after", "transfer_group"], list).listing(),
+        &["created{}#", "customer$", "ending_before$", "limit#", "payment_intent$", "starting_after$", "transfer_group$"], list).listing(),
     row(Get, "/v1/charges/search", "charges.search", Kind::Charge, &[], SEARCH, search::<Charge>).listing(),
     row(Get, "/v1/charges/{id}", "charges.retrieve", Kind::Charge, &[], &[], retrieve),
     row(Post, "/v1/charges/{id}", "charges.update", Kind::Charge, &["charge_update"],
-        &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"], update),
+        &["customer$", "description$", "fraud_details{}", "metadata{}=", "receipt_email$", "shipping{}", "transfer_group$"], update),
     row(Post, "/v1/charges/{id}/capture", "charges.capture", Kind::Charge, &["charge_capture"],
         CHARGE_CAPTURE, capture),
 ];
 
 #[rustfmt::skip]
 const CHARGE_CREATE: &[&str] = &[
-    "amount", "application_fee_amount", "capture", "card", "currency", "customer", "description", "metadata",
-    "on_behalf_of", "radar_options", "receipt_email", "shipping", "source", "statement_descriptor",
-    "statement_descriptor_suffix", "transfer_data", "transfer_group",
+    "amount#", "application_fee_amount#", "capture?", "card{}$", "currency$", "customer$", "description$", "metadata{}=",
+    "on_behalf_of$", "radar_options{}", "receipt_email$", "shipping{}", "source$", "statement_descriptor$",
+    "statement_descriptor_suffix$", "transfer_data{}", "transfer_group$",
 ];
 
 #[rustfmt::skip]
 const CHARGE_CAPTURE: &[&str] = &[
-    "amount", "application_fee_amount", "receipt_email", "statement_descriptor", "statement_descriptor_suffix",
-    "transfer_data", "transfer_group",
+    "amount#", "application_fee_amount#", "receipt_email$", "statement_descriptor$", "statement_descriptor_suffix$",
+    "transfer_data{}", "transfer_group$",
 ];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {

@@ -17,14 +17,14 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/payment_methods", "payment_methods.create", Kind::Method, &["payment_method"],
-        &["allow_redisplay", "billing_details", "card", "metadata", "radar_options", "type"], create).publishable(),
+        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}", "radar_options{}", "type$"], create).publishable(),
     row(Get, "/v1/payment_methods", "payment_methods.list", Kind::Method, &[],
-        &["allow_redisplay", "customer", "ending_before", "limit", "starting_after", "type"], list).listing(),
+        &["allow_redisplay=always|limited|unspecified", "customer$", "ending_before$", "limit#", "starting_after$", "type$"], list).listing(),
     row(Get, "/v1/payment_methods/{id}", "payment_methods.retrieve", Kind::Method, &[], &[], retrieve),
     row(Post, "/v1/payment_methods/{id}", "payment_methods.update", Kind::Method, &["payment_method_update"],
-        &["allow_redisplay", "billing_details", "card", "metadata"], update),
+        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}="], update),
     row(Post, "/v1/payment_methods/{id}/attach", "payment_methods.attach", Kind::Method, &["payment_method_attach"],
-        &["customer", "customer_account"], attach),
+        &["customer$", "customer_account$"], attach),
     row(Post, "/v1/payment_methods/{id}/detach", "payment_methods.detach", Kind::Method, &["payment_method_detach"],
         &[], detach),
 ];

@@ -1,13 +1,19 @@
 //! Tests of the whole provider, driven over a store.
 
+mod authentication;
+mod balance;
+mod cards;
 mod catalog;
 mod declines;
 mod decoder;
+mod disputes;
+mod events;
 mod idempotency;
 mod intents;
 mod lists;
 mod money;
 mod objects;
+mod refunds;
 mod requests;
 mod table;
 
@@ -18,9 +24,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 
 use super::Stripe;
+use crate::attempt::Scheduled as _;
 use crate::attempt::{Conflict, HttpProvider as _, HttpRequest, Kind, Provider as _, Refusal};
 use crate::idempotency::{Admission, admit, record};
 use crate::ledger::{Arrival, Class, Correlation, Effect, Ledger, Limits, Peer, Reply};
+use crate::mocks::stripe::objects::Event;
 use crate::store::{Scope, Store};
 
 /// Drives the provider as an attempt does, without its sockets.
@@ -76,6 +84,26 @@ impl Shop {
 
     pub(crate) fn keyed(&self, key: &str, path: &str, form: &str) -> Said {
         self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
+    }
+
+    /// Advances the clock, and does what is due then, as the clockwork would.
+    pub(crate) fn advance(&self, by: time::Duration) {
+        let scope = Scope::default();
+        self.store.advance(Some(&scope), by).expect("one scope");
+        let run = |tx: &mut crate::store::Tx<'_>| {
+            let due = self.stripe.has_due(tx);
+            if due {
+                self.stripe.run_due(tx);
+            }
+            due
+        };
+        while self.store.arrange(&scope, run).expect("one scope") {}
+    }
+
+    /// Lists the types of all events, oldest first.
+    pub(crate) fn told(&self) -> Vec<&'static str> {
+        let events = |tx: &mut crate::store::Tx<'_>| tx.list::<Event>().rev().map(|event| event.kind).collect();
+        self.store.read(&Scope::default(), events)
     }
 
     /// Posts, expects it to be accepted, and returns the id.

@@ -78,6 +78,45 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         "charges.capture" => on("/v1/charges", &format!("{CHARGE}&capture=false"), "/capture", ""),
         "refunds.create" => shop.post("/v1/refunds", &format!("charge={}", charge())),
         "refunds.update" => on("/v1/refunds", &format!("charge={}", charge()), "", "metadata[a]=1"),
+        "refunds.cancel" => {
+            let charge = shop.made("/v1/charges", "amount=2000&currency=usd&source=tok_pendingRefund");
+            on("/v1/refunds", &format!("charge={charge}"), "/cancel", "")
+        }
+        "charge_refunds.create" => on("/v1/charges", CHARGE, "/refunds", ""),
+        "charge_refunds.update" => {
+            let charge = charge();
+            let refund = shop.made("/v1/refunds", &format!("charge={charge}"));
+            shop.post(&format!("/v1/charges/{charge}/refunds/{refund}"), "metadata[a]=1")
+        }
+        "disputes.update" | "disputes.close" => {
+            let charge = "amount=2000&currency=usd&source=tok_createDispute";
+            shop.made("/v1/charges", charge);
+            let dispute = shop.get("/v1/disputes").text("/data/0/id");
+            let rest = if operation.ends_with("close") { "/close" } else { "" };
+            shop.post(&format!("/v1/disputes/{dispute}{rest}"), "")
+        }
+        "payment_intents.authenticate" => {
+            let form = format!("{INTENT}&payment_method=pm_card_authenticationRequired&confirm=true");
+            let id = shop.made("/v1/payment_intents", &form);
+            shop.post(
+                &format!("/v1/test_helpers/payment_intents/{id}/authenticate"),
+                "result=succeed",
+            )
+        }
+        "setup_intents.create" => shop.post("/v1/setup_intents", ""),
+        "setup_intents.update" => on("/v1/setup_intents", "", "", "metadata[a]=1"),
+        "setup_intents.confirm" => on("/v1/setup_intents", "", "/confirm", "payment_method=pm_card_visa"),
+        "setup_intents.cancel" => on("/v1/setup_intents", "", "/cancel", ""),
+        "setup_intents.authenticate" => {
+            let id = shop.made(
+                "/v1/setup_intents",
+                "payment_method=pm_card_authenticationRequired&confirm=true",
+            );
+            shop.post(
+                &format!("/v1/test_helpers/setup_intents/{id}/authenticate"),
+                "result=succeed",
+            )
+        }
         "products.create" => shop.post("/v1/products", PRODUCT),
         "products.update" => on("/v1/products", "name=A", "", "name=B"),
         "products.delete" => shop.delete(&format!("/v1/products/{}", shop.made("/v1/products", "name=A"))),

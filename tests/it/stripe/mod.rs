@@ -1,5 +1,6 @@
 //! The Stripe-like provider over real sockets: one effect a key, whatever becomes of the answer.
 
+mod authentication;
 mod counted;
 mod kept;
 mod keys;
