@@ -63,6 +63,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "stripe_search_lag" => format!("{:?}", config.stripe_search_lag),
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
         "admin_host" => format!("{:?}", config.admin_host),
+        "allow_host" => format!("{:?}", config.allow_host),
         "journal_entries" => format!("{:?}", config.limits.journal_entries),
         "body_memory" => format!("{:?}", config.limits.body_memory),
         "arriving_memory" => format!("{:?}", config.limits.arriving_memory),
