@@ -5,17 +5,21 @@
 //! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
+mod books;
 mod call;
 mod cards;
 mod credentials;
 mod currency;
+mod decimal;
 mod declines;
+mod dispute;
 mod due;
 mod events;
 mod expand;
 mod failure;
 mod form;
 mod ids;
+mod kind;
 mod list;
 mod metadata;
 mod objects;
@@ -29,12 +33,14 @@ mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
 
 use time::Duration;
 
 use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
+use crate::deliver::Allowed;
 use crate::idempotency::Record;
 use crate::ledger::{Reply, View};
 use crate::store::Tx;
@@ -45,12 +51,15 @@ use ids::Ids;
 use objects::{Page, Request, Thing};
 use params::Params;
 use scene::{Answer, Origin, Scene};
+pub use webhooks::Webhooks;
 
 /// Is the provider; all its state stands in the store.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Stripe {
     /// By how much a search lags behind what was written, on the world's clock.
     pub search_lag: Duration,
+    /// Where webhooks may go.
+    pub allowed: Allowed,
 }
 
 impl Provider for Stripe {
@@ -68,7 +77,7 @@ impl Provider for Stripe {
     fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
         tx.enter(&call.account);
         let reply = match self.carry_out(tx, request, call) {
-            Ok(view) => Reply::view(200, view),
+            Ok(reply) => reply,
             Err(failure) => answer::failure(&failure, call),
         };
         answer::executed(reply, request, call)
@@ -112,11 +121,11 @@ impl HttpProvider for Stripe {
 
 impl Stripe {
     /// Carries a call out: all that can be checked without the world comes first.
-    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
+    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Reply> {
         let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
         let route = matched.route;
         let params = Params::new(&call.fields);
-        params.only_or_expand(route.params)?;
+        params.check(matched.parameters)?;
         let paths = expand::read(&params, route.shows, route.list)?;
         let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
         let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
@@ -126,12 +135,14 @@ impl Stripe {
             params,
             id: &id,
             parent: &parent,
+            base: &request.base,
             origin: Origin::Request(Request {
                 id: Arc::clone(&call.request_id),
                 idempotency_key: call.key.clone(),
             }),
             search_lag: self.search_lag,
             ids: Ids::Random,
+            allowed: &self.allowed,
         };
         let answer = (route.run)(&mut scene);
         events::trim(scene.tx);
@@ -143,10 +154,13 @@ impl Stripe {
             data: data.into_iter().map(|t| expand::expand(tx, t, &paths)).collect(),
             next: next.map(|token| token.map(Into::into)),
         };
+        let view = |view: Arc<dyn View>| Reply::view(200, view);
         Ok(match answer {
-            Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
-            Answer::Page { data, has_more } => Arc::new(page(data, has_more, None)),
-            Answer::Found { data, next_page } => Arc::new(page(data, next_page.is_some(), Some(next_page))),
+            Answer::One(thing) => view(Arc::new(expand::expand(tx, thing, &paths))),
+            Answer::Page { data, has_more } => view(Arc::new(page(data, has_more, None))),
+            Answer::Found { data, next_page } => view(Arc::new(page(data, next_page.is_some(), Some(next_page)))),
+            Answer::Html(page) => Reply::new(200, page).header("content-type", "text/html; charset=utf-8"),
+            Answer::Redirect(to) => Reply::new(303, "").header("location", to),
         })
     }
 }

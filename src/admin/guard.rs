@@ -20,11 +20,16 @@ const OPEN: [&str; 4] = ["/", "/_health", "/_ready", "/_ca.pem"];
 /// Ends of names that no public DNS gives out.
 const LOCAL_NAMES: [&str; 4] = [".localhost", ".internal", ".local", ".test"];
 
+/// What makes the suite send requests: where other machines reach it, this is nothing for whoever comes by.
+const OUTWARD: [&str; 2] = ["/_deliver", "/_relays"];
+
 /// Says who may call the admin API.
 #[derive(Clone, Default)]
 pub struct Guard {
     token: Option<[u8; 32]>,
     hosts: Arc<[String]>,
+    /// Whether other machines can call.
+    exposed: bool,
 }
 
 impl Guard {
@@ -34,7 +39,15 @@ impl Guard {
         Self {
             token: token.map(hash),
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            exposed: false,
         }
+    }
+
+    /// Says whether other machines can call.
+    #[must_use]
+    pub fn exposed(mut self, exposed: bool) -> Self {
+        self.exposed = exposed;
+        self
     }
 
     fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Error> {
@@ -42,6 +55,12 @@ impl Guard {
             self.check_token(headers)?;
         }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+            if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
+                let words = format!(
+                    "`{path}` makes the suite reach out to others, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
+                );
+                return Err(error(StatusCode::UNAUTHORIZED, words));
+            }
             self.check_host(headers)?;
             check_site(headers)?;
         }
@@ -80,6 +99,7 @@ impl Guard {
 impl std::fmt::Debug for Guard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Guard")
+            .field("exposed", &self.exposed)
             .field("has_token", &self.token.is_some())
             .field("hosts", &self.hosts)
             .finish()

@@ -20,6 +20,8 @@ pub struct HttpRequest {
     pub path: String,
     /// The query without `?`; empty if there is none.
     pub query: String,
+    /// What stands before the path where its client can reach the same world again: scheme, host, the scope's prefix.
+    pub base: String,
     /// The headers.
     pub headers: HeaderMap,
     /// The whole body.
@@ -51,21 +53,11 @@ impl Describe for HttpRequest {
     }
 
     fn recordable(&self) -> (Bytes, Bytes) {
-        let mut head = String::with_capacity(256);
-        for (name, value) in &self.headers {
-            head.push_str(name.as_str());
-            head.push_str(": ");
-            head.push_str(&secrets::clean_header(
-                name.as_str(),
-                &String::from_utf8_lossy(value.as_bytes()),
-            ));
-            head.push('\n');
-        }
         let body = match secrets::clean_bytes(&self.body) {
             Cow::Borrowed(_) => self.body.clone(),
             Cow::Owned(clean) => clean.into(),
         };
-        (head.into(), body)
+        (secrets::clean_head(&self.headers).into(), body)
     }
 
     fn json(&self) -> Option<Value> {

@@ -27,6 +27,7 @@ impl Config {
             .orders_require_key(self.orders_require_key)
             .stripe_search_lag(self.stripe_search_lag)
             .admin(self.admin_token.as_ref().map(Secret::reveal), &self.admin_host)
+            .deliver_hosts(&self.deliver_host)
             .smtp(suite::Offer {
                 mechanisms: self.smtp_auth.clone().into(),
                 starttls: self.smtp_starttls,
@@ -45,6 +46,12 @@ impl Config {
         }
         for host in &self.allow_host {
             builder = builder.allow_host(host.clone());
+        }
+        for spec in &self.relays {
+            builder = builder.relay(spec.clone());
+        }
+        if let Some(file) = &self.upstream_ca {
+            builder = builder.upstream_ca(file);
         }
         for given in &self.faults {
             let source = match given.source.origin {

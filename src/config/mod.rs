@@ -41,6 +41,10 @@ pub struct Config {
     pub smtp: Vec<Listen>,
     /// SMTPS listeners; none when turned off.
     pub smtps: Vec<Listen>,
+    /// Relays.
+    pub relays: Vec<crate::relay::Spec>,
+    /// Further authorities that relays trust.
+    pub upstream_ca: Option<PathBuf>,
     /// Fault rules as they were written: those of the file first, then of flags, then of the environment.
     pub faults: Vec<Given>,
     /// What every world begins with.
@@ -57,6 +61,8 @@ pub struct Config {
     pub smtp_starttls: bool,
     /// Host names under which changing admin calls are accepted, besides those that are safe.
     pub admin_host: Vec<String>,
+    /// Hosts that deliveries may go to, besides loopback and private addresses.
+    pub deliver_host: Vec<String>,
     /// Hosts to which clients of the forward proxy are let through.
     pub allow_host: Vec<AllowHost>,
     /// The token that guards the admin API; none leaves it open.
@@ -174,6 +180,8 @@ impl Config {
             https: Vec::new(),
             smtp: Vec::new(),
             smtps: Vec::new(),
+            relays: Vec::new(),
+            upstream_ca: None,
             faults: Vec::new(),
             seed: None,
             ca: None,
@@ -182,6 +190,7 @@ impl Config {
             smtp_auth: Vec::new(),
             smtp_starttls: false,
             admin_host: Vec::new(),
+            deliver_host: Vec::new(),
             allow_host: Vec::new(),
             admin_token: None,
             orders_require_key: false,

@@ -18,7 +18,7 @@ use super::word::{Word, words};
 use crate::ledger::Outcome;
 
 /// All fields of a rule, in the order in which they are documented.
-const FIELDS: [&str; 26] = [
+const FIELDS: [&str; 28] = [
     "provider",
     "operation",
     "scope",
@@ -42,6 +42,8 @@ const FIELDS: [&str; 26] = [
     "delay",
     "at",
     "barrier",
+    "copies",
+    "behind",
     "step",
     "on",
     "expires_in",
@@ -129,6 +131,8 @@ pub(super) struct Draft {
     pub(super) delay: Option<Duration>,
     pub(super) at: Option<Point>,
     pub(super) barrier: Option<u16>,
+    pub(super) copies: Option<u64>,
+    pub(super) behind: Option<u64>,
     pub(super) step: Option<Step>,
     pub(super) outcome: Option<Outcome>,
     pub(super) on: Option<On>,
@@ -177,6 +181,8 @@ fn read_fields(reader: &mut Reader<'_>, given: &Map<String, Value>) -> Draft {
         delay: reader.duration("delay"),
         at: reader.word("at"),
         barrier: reader.read("barrier", &["2", "20", "1000"], read_barrier),
+        copies: reader.number("copies"),
+        behind: reader.number("behind"),
         step: reader.word("step"),
         outcome: reader.word("outcome"),
         on: reader.read("on", &occasion::EXAMPLES, On::parse),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Fields that are numbers wherever they look like one; the others stay text, whatever they look like.
-const NUMBERS: [&str; 4] = ["barrier", "bytes", "status", "on"];
+const NUMBERS: [&str; 6] = ["barrier", "bytes", "status", "on", "copies", "behind"];
 
 /// Reads a rule, or a list of rules, as JSON or in the short form. What it may say is for [`parse_value`](super::parse_value) to judge.
 ///

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Charge, Customer, Deleted, Event, Holdings, Intent, Method, Refund, Shown, Token};
+use super::{
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings, Intent,
+    Method, Price, Product, Promotion, Refund, Setup, Shown, Token,
+};
 use crate::store::Tx;
 
 /// Is a resource: one row of the table. Its object is kept in the store, and shown by this.
@@ -48,6 +51,8 @@ pub(crate) trait Resource: Sized {
 pub(crate) enum Target {
     /// To one object, whose id it holds.
     One(Kind),
+    /// To one object of one of these kinds.
+    OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
 }
@@ -137,12 +142,20 @@ resources! {
     Balance: Holdings,
     Card: CardSource,
     Charge: Charge,
+    Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
+    Dispute: Dispute,
+    Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
     Method: Method,
+    Movement: BalanceTransaction,
+    Price: Price,
+    Product: Product,
+    Promotion: Promotion,
     Refund: Refund,
+    Setup: Setup,
     Token: Token,
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let method = payment_methods::attached(method, &customer.id)?;
         set_default_method(scene, &mut customer, &params, Some(&method.id))?;
         keep_source(scene, &mut customer, &params)?;
-        scene.tx.put(method);
+        payment_methods::put_attached(scene, method);
     } else {
         set_default_method(scene, &mut customer, &params, None)?;
         keep_source(scene, &mut customer, &params)?;
@@ -185,6 +185,7 @@ fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Para
         card: payer.card,
         customer: Some(Arc::clone(&customer.id)),
         spent: false,
+        set_up: false,
         billing: payer.billing,
         metadata: Metadata::default(),
     };

@@ -1,5 +1,6 @@
 //! Tests of the whole provider, driven over a store.
 
+mod catalog;
 mod declines;
 mod decoder;
 mod idempotency;
@@ -85,7 +86,7 @@ impl Shop {
     }
 
     pub(crate) fn send(&self, request: &HttpRequest) -> Said {
-        let stripe = self.stripe;
+        let stripe = &self.stripe;
         let identified = stripe.identify(request);
         let call = &identified.call;
         if let Some(early) = identified.early {
@@ -163,6 +164,7 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
         method,
         path: path.to_owned(),
         query: query.to_owned(),
+        base: "http://localhost".into(),
         headers: map,
         body: form.to_owned().into(),
     }

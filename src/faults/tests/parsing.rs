@@ -57,17 +57,17 @@ fn unknown_names_are_refused_with_the_allowed_and_the_nearest() {
         [
             "mode = \"drop-after-comit\": unknown mode; did you mean \"drop-after-commit\"? (allowed: pass, \
               fail-before-commit, drop-after-commit, error-after-commit, hold-before-commit, hold-after-commit, delay, \
-              refuse)"
+              refuse, duplicate, reorder, drop, bad-signature, stale-timestamp)"
         ]
     );
     let field = &problems(&json!({"mode": "pass", "oparation": "x"}))[0];
     assert_eq!(field.field, "oparation");
     assert_eq!(field.why, "unknown field; did you mean \"operation\"?");
-    assert_eq!(field.allowed.len(), 26);
+    assert_eq!(field.allowed.len(), 28);
     assert_eq!(
         shown(&json!({"mode": "pass", "provider": "strype"})),
         [
-            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, \
+            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, hooks, \
               mailer)"
         ]
     );

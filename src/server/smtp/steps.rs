@@ -6,7 +6,7 @@ use crate::attempt::{Held, Pause, Paused, Provider as _, Refusal, fired};
 use crate::faults::{Action, Answer, Facts, How, Loss, Point, Step, Verdict};
 use crate::ledger::{Fate, Fired, Outcome, rfc3339};
 use crate::mocks::smtp;
-use crate::server::ending::Ending;
+use crate::net::ending::Ending;
 use crate::store::{Scope, Stale};
 
 /// Says how a transaction has met the rules at one step.
@@ -43,7 +43,7 @@ impl Connection {
             Action::Fail(Loss::Gateway(answer)) | Action::Refuse(answer) => return Ok(Some(refusal(&answer, step))),
             Action::Hold { barrier } => Pause::Hold { barrier },
             Action::Delay(delay) => Pause::Delay(delay),
-            Action::Drop(_) | Action::Error(_) => return Ok(None),
+            Action::Drop(_) | Action::Error(_) | Action::Tamper(_) => return Ok(None),
         };
         let held = Held {
             scope: scope.map(|s| s.name()),
@@ -83,7 +83,7 @@ impl Connection {
             Action::Refuse(answer) => return Ok(Met::Refused(refusal(&answer, step))),
             Action::Hold { barrier } => Pause::Hold { barrier },
             Action::Delay(delay) => Pause::Delay(delay),
-            Action::Drop(_) | Action::Error(_) => return Ok(Met::Go),
+            Action::Drop(_) | Action::Error(_) | Action::Tamper(_) => return Ok(Met::Go),
         };
         self.flush().await?;
         let held = self.held(rule);
