@@ -29,6 +29,7 @@ mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
+mod v2;
 
 use std::sync::Arc;
 
@@ -95,8 +96,8 @@ impl Provider for Stripe {
         }
     }
 
-    fn keeps(&self, status: u16) -> bool {
-        answer::is_kept(status)
+    fn keeps(&self, call: &Call, status: u16) -> bool {
+        answer::is_kept(call, status)
     }
 
     fn reference(&self, call: &Call) -> Arc<str> {
@@ -116,7 +117,11 @@ impl Stripe {
         let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
         let route = matched.route;
         let params = Params::new(&call.fields);
-        params.only_or_expand(route.params)?;
+        if call.v2 {
+            params.only(route.params)?;
+        } else {
+            params.only_or_expand(route.params)?;
+        }
         let paths = expand::read(&params, route.shows, route.list)?;
         let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
         let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();

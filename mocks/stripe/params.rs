@@ -194,6 +194,40 @@ impl<'p> Params<'p> {
         }
     }
 
+    /// Reads a list of hashes, each with a path of its own.
+    pub(crate) fn hashes(&self, name: &str) -> Outcome<Vec<Params<'p>>> {
+        let wrong = || Failure::invalid("Invalid array").param(&self.name(name));
+        let Some(list) = self.fields.get(name) else {
+            return Ok(Vec::new());
+        };
+        let Value::Nested(fields) = list else {
+            return Err(wrong());
+        };
+        let items = fields.items().ok_or_else(wrong)?.into_iter().enumerate();
+        let hash = |(place, item): (usize, &'p Value)| match item {
+            Value::Nested(fields) => Ok(Params {
+                path: format!("{}[{place}]", self.name(name)),
+                fields,
+            }),
+            Value::Text(_) => Err(Failure::invalid("Invalid object").param(&format!("{}[{place}]", self.name(name)))),
+        };
+        items.map(hash).collect()
+    }
+
+    /// Refuses parameters that would need what is not modelled here.
+    pub(crate) fn not_modelled(&self, names: &[&str]) -> Outcome<()> {
+        match names.iter().find(|name| self.has(name)) {
+            None => Ok(()),
+            Some(name) => Err(self.unmodelled(name)),
+        }
+    }
+
+    /// Says that what a parameter asks for is not modelled here.
+    pub(crate) fn unmodelled(&self, name: &str) -> Box<Failure> {
+        let name = self.name(name);
+        Failure::invalid(format!("`{name}` asks for something that is not modelled here.")).param(&name)
+    }
+
     fn not_integer(&self, name: &str, text: &str) -> Box<Failure> {
         let text: String = text.chars().take(100).collect();
         Failure::invalid(format!("Invalid integer: {text}"))

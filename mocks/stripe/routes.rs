@@ -6,7 +6,10 @@ use http::Method;
 
 use super::due;
 use super::objects::Kind as Shows;
-use super::operations::{balance, charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::operations::{
+    balance, charges, country_specs, customer_methods, customer_sources, customers, meter_events, meters,
+    payment_intents, payment_methods, refunds, sources, tokens,
+};
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
 use crate::ledger::Class;
@@ -57,6 +60,12 @@ static TABLE: &[&[Route]] = &[
     refunds::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
+    customer_sources::ROUTES,
+    customer_methods::ROUTES,
+    sources::ROUTES,
+    country_specs::ROUTES,
+    meters::ROUTES,
+    meter_events::ROUTES,
 ];
 
 /// Is what the provider says of itself.

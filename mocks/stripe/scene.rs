@@ -105,6 +105,7 @@ impl Scene<'_, '_> {
                 card,
                 customer: None,
                 spent: false,
+                allow_redisplay: None,
                 billing: None,
                 metadata: super::metadata::Metadata::default(),
             });

@@ -8,8 +8,8 @@ use super::expand::shown;
 use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
-use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
-use super::operations::{charges, customers, payment_intents, payment_methods, refunds, tokens};
+use super::objects::{Charge, Intent, Kind, Meter, MeterName, Method, Refund, Status};
+use super::operations::{charges, customers, meters, payment_intents, payment_methods, refunds, sources, tokens};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{Stripe, payment, routes, search};
@@ -44,6 +44,10 @@ static ROWS: &[Row] = &[
           complete: |_, _| (), make: refund },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
+    Row { name: "sources", prefix: "src_", kind: Kind::Source, operation: "sources.create", more: &[],
+          complete: source_token, make: |scene| sources::create(scene).map(drop) },
+    Row { name: "meters", prefix: "mtr_test_", kind: Kind::Meter, operation: "billing.meters.create", more: &[],
+          complete: meter_sum, make: meter },
 ];
 
 const LONGEST_ID: usize = 255;
@@ -163,6 +167,20 @@ fn token_card(fields: &mut Map<String, Value>, year: i32) {
     set(fields, "card", plain_card(year));
 }
 
+fn source_token(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "type", "card".into());
+    if fields.get("type").and_then(Value::as_str) == Some("card") {
+        set(fields, "token", "tok_visa".into());
+    }
+}
+
+fn meter_sum(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "default_aggregation", json!({"formula": "sum"}));
+    if let Some(name) = fields.get("event_name").cloned() {
+        set(fields, "display_name", name);
+    }
+}
+
 fn charge_card(fields: &mut Map<String, Value>, year: i32) {
     if !fields.contains_key("source") {
         set(fields, "card", plain_card(year));
@@ -201,6 +219,14 @@ fn method(scene: &mut Scene<'_, '_>) -> Outcome<()> {
         scene.tx.put(attached);
     }
     Ok(())
+}
+
+/// Makes a meter; the old one's name is free again.
+fn meter(scene: &mut Scene<'_, '_>) -> Outcome<()> {
+    if let Some(old) = scene.tx.get::<Meter>(scene.id) {
+        scene.tx.remove::<MeterName>(&old.event_name);
+    }
+    meters::create(scene).map(drop)
 }
 
 /// Takes an intent's charge away with its old version, makes the intent, and sees where it has come.

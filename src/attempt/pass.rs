@@ -78,7 +78,7 @@ pub(super) fn pass_through<P: Provider>(
         return None;
     }
     let reply = injected.cloned().unwrap_or_else(|| provider.handle(tx, request, call));
-    if provider.keeps(reply.status) {
+    if provider.keeps(call, reply.status) {
         idempotency::record(tx, key, &reply, provider.reference(call));
     }
     idempotency::give_up(tx, key, attempt);

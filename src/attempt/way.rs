@@ -154,7 +154,7 @@ impl<P: Provider> Attempt<P> {
         } = &self.asked;
         let refusal = refusal(answer);
         let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
-        if identified.key.is_some() && provider.keeps(reply.status) {
+        if identified.key.is_some() && provider.keeps(&identified.call, reply.status) {
             self.injected = Some(reply);
             return self.commit(None).await;
         }

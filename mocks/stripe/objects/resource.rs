@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{CardSource, Charge, Customer, Deleted, Event, Holdings, Intent, Method, Refund, Shown, Token};
+use super::{
+    Adjustment, Charge, CountrySpec, Customer, Deleted, Event, Holdings, Intent, Meter, MeterEvent, MeterEventV2,
+    Method, PaymentSource, Refund, Shown, SourceObject, Token,
+};
 use crate::store::Tx;
 
 /// Is a resource: one row of the table. Its object is kept in the store, and shown by this.
@@ -135,14 +138,20 @@ macro_rules! resources {
 
 resources! {
     Balance: Holdings,
-    Card: CardSource,
+    Card: PaymentSource,
     Charge: Charge,
+    CountrySpec: &'static CountrySpec,
     Customer: Customer,
     Deleted: Deleted,
     Event: Event,
     Intent: Intent,
+    Meter: Meter,
+    MeterEvent: MeterEvent,
+    MeterEventAdjustment: Adjustment,
+    MeterEventV2: MeterEventV2,
     Method: Method,
     Refund: Refund,
+    Source: SourceObject,
     Token: Token,
 }
 

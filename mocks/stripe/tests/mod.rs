@@ -5,9 +5,11 @@ mod decoder;
 mod idempotency;
 mod intents;
 mod lists;
+mod meters;
 mod money;
 mod objects;
 mod requests;
+mod sources;
 mod table;
 
 use std::collections::BTreeMap;
@@ -77,6 +79,22 @@ impl Shop {
         self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
     }
 
+    /// Posts JSON to API v2.
+    pub(crate) fn post_v2(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> Said {
+        let mut request = request(Method::POST, path, body, headers);
+        request
+            .headers
+            .insert("content-type", HeaderValue::from_static("application/json"));
+        let version = HeaderValue::from_static("2026-10-28.endive");
+        request.headers.entry("stripe-version").or_insert(version);
+        self.send(&request)
+    }
+
+    /// Advances the clock.
+    pub(crate) fn advance(&self, by: time::Duration) {
+        self.store.advance(Some(&Scope::default()), by).expect("one scope");
+    }
+
     /// Posts, expects it to be accepted, and returns the id.
     pub(crate) fn made(&self, path: &str, form: &str) -> String {
         let said = self.post(path, form);
@@ -117,7 +135,7 @@ impl Shop {
                 Admission::InFlight => (stripe.conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
                     let reply = self.answer(tx, request, call, refusal.as_ref());
-                    if stripe.keeps(reply.status) {
+                    if stripe.keeps(call, reply.status) {
                         record(tx, key, &reply, stripe.reference(call));
                     }
                     (reply, false)
