@@ -32,7 +32,7 @@ async fn a_lost_answer_doubles_all_but_what_has_an_identifier() {
             (counts.received, counts.accepted, counts.refused, counts.withheld),
             (10, 9, 1, 5)
         );
-        assert_eq!(shop.app.suite.stats().providers["stripe"].duplicates, 4);
+        assert_eq!(shop.app.suite.stats().providers["stripe"].counts.duplicates, 4);
     })
     .await;
 }
