@@ -66,8 +66,11 @@ pub(crate) fn replayed(record: &Record, request: &HttpRequest, call: &Call) -> R
 
 fn dress(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
     let version = request.header_str("stripe-version").unwrap_or(VERSION);
+    let reply = match reply.headers.iter().any(|(name, _)| *name == "content-type") {
+        true => reply,
+        false => reply.header("content-type", "application/json"),
+    };
     let mut reply = reply
-        .header("content-type", "application/json")
         .header("cache-control", "no-cache, no-store")
         .header("access-control-allow-origin", "*")
         .header("access-control-expose-headers", EXPOSED)

@@ -18,7 +18,7 @@ pub(crate) const AUTHORISED: Duration = Duration::days(7);
 /// The operation as which it is counted.
 pub(crate) const OPERATION: &str = "schedule.run";
 /// What can come of it.
-pub(crate) const EFFECTS: &[&str] = &["charge_expire", "payment_intent_cancel"];
+pub(crate) const EFFECTS: &[&str] = &["charge_expire", "payment_intent_cancel", "refund_fail", "refund_settle"];
 /// How much of it is run at once.
 const MOST: usize = 1_000;
 
@@ -34,6 +34,10 @@ pub(crate) struct Due {
 pub(crate) enum Work {
     /// Let an authorisation go that nobody has captured.
     ExpireAuthorisation { charge: Arc<str> },
+    /// Let a refund fail.
+    FailRefund { refund: Arc<str> },
+    /// Let a pending refund succeed.
+    SettleRefund { refund: Arc<str> },
 }
 
 impl Object for Due {
@@ -53,6 +57,8 @@ impl Work {
     fn id(&self) -> Arc<str> {
         let (kind, id) = match self {
             Self::ExpireAuthorisation { charge } => ("expire_authorisation", charge),
+            Self::FailRefund { refund } => ("fail_refund", refund),
+            Self::SettleRefund { refund } => ("settle_refund", refund),
         };
         format!("{kind}:{id}").into()
     }
@@ -61,6 +67,8 @@ impl Work {
     fn run(&self, scene: &mut Scene<'_, '_>, _at: OffsetDateTime) {
         match self {
             Self::ExpireAuthorisation { charge } => expire_authorisation(scene, charge),
+            Self::FailRefund { refund } => payment::fail(scene, refund),
+            Self::SettleRefund { refund } => payment::settle(scene, refund),
         }
     }
 }
@@ -99,6 +107,7 @@ impl Scheduled for super::Stripe {
                 params: Params::new(&fields),
                 id: "",
                 parent: "",
+                base: "",
                 origin: Origin::Schedule,
                 search_lag: self.search_lag,
                 ids: Ids::Random,

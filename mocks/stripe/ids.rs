@@ -15,7 +15,13 @@ pub(crate) enum Ids<'i> {
     Chosen(&'i [(&'static str, &'i str)]),
 }
 
-impl Ids<'_> {
+impl<'i> Ids<'i> {
+    /// Returns the id that was chosen for this prefix.
+    pub(crate) fn chosen(self, prefix: &str) -> Option<&'i str> {
+        let Self::Chosen(chosen) = self else { return None };
+        chosen.iter().find(|(own, _)| *own == prefix).map(|(_, id)| *id)
+    }
+
     /// Returns the id of what is made now, unless it is left to chance.
     pub(crate) fn made(self, prefix: &str) -> Option<Arc<str>> {
         let Self::Chosen(chosen) = self else { return None };

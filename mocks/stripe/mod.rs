@@ -5,17 +5,21 @@
 //! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
+mod books;
 mod call;
 mod cards;
 mod credentials;
 mod currency;
+mod decimal;
 mod declines;
+mod dispute;
 mod due;
 mod events;
 mod expand;
 mod failure;
 mod form;
 mod ids;
+mod kind;
 mod list;
 mod metadata;
 mod objects;
@@ -69,7 +73,7 @@ impl Provider for Stripe {
     fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
         tx.enter(&call.account);
         let reply = match self.carry_out(tx, request, call) {
-            Ok(view) => Reply::view(200, view),
+            Ok(reply) => reply,
             Err(failure) => answer::failure(&failure, call),
         };
         answer::executed(reply, request, call)
@@ -113,15 +117,11 @@ impl HttpProvider for Stripe {
 
 impl Stripe {
     /// Carries a call out: all that can be checked without the world comes first.
-    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
+    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Reply> {
         let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
         let route = matched.route;
         let params = Params::new(&call.fields);
-        if call.v2 {
-            params.only(route.params)?;
-        } else {
-            params.only_or_expand(route.params)?;
-        }
+        params.check(matched.parameters, !call.v2)?;
         let paths = expand::read(&params, route.shows, route.list)?;
         let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
         let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
@@ -131,6 +131,7 @@ impl Stripe {
             params,
             id: &id,
             parent: &parent,
+            base: &request.base,
             origin: Origin::Request(Request {
                 id: Arc::clone(&call.request_id),
                 idempotency_key: call.key.clone(),
@@ -148,10 +149,13 @@ impl Stripe {
             data: data.into_iter().map(|t| expand::expand(tx, t, &paths)).collect(),
             next: next.map(|token| token.map(Into::into)),
         };
+        let view = |view: Arc<dyn View>| Reply::view(200, view);
         Ok(match answer {
-            Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
-            Answer::Page { data, has_more } => Arc::new(page(data, has_more, None)),
-            Answer::Found { data, next_page } => Arc::new(page(data, next_page.is_some(), Some(next_page))),
+            Answer::One(thing) => view(Arc::new(expand::expand(tx, thing, &paths))),
+            Answer::Page { data, has_more } => view(Arc::new(page(data, has_more, None))),
+            Answer::Found { data, next_page } => view(Arc::new(page(data, next_page.is_some(), Some(next_page)))),
+            Answer::Html(page) => Reply::new(200, page).header("content-type", "text/html; charset=utf-8"),
+            Answer::Redirect(to) => Reply::new(303, "").header("location", to),
         })
     }
 }

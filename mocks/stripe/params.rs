@@ -1,7 +1,9 @@
 //! Parameters, read by type; what cannot be read is refused in Stripe's words.
 
+use super::decimal::Decimal;
 use super::failure::{Failure, Outcome};
 use super::form::{Fields, Value};
+use super::kind::Parameter;
 
 /// The longest text that a parameter may be.
 const MAX_TEXT: usize = 5000;
@@ -46,9 +48,15 @@ impl<'p> Params<'p> {
         self.refuse_unless(|name| allowed.contains(&name))
     }
 
-    /// Refuses parameters of other names; `expand` always is one.
-    pub(crate) fn only_or_expand(&self, allowed: &[&str]) -> Outcome<()> {
-        self.refuse_unless(|name| name == "expand" || allowed.contains(&name))
+    /// Refuses parameters of other names or of the wrong kind; `expand` always is one where objects can be expanded.
+    pub(crate) fn check(&self, allowed: &[Parameter], expands: bool) -> Outcome<()> {
+        self.refuse_unless(|name| (expands && name == "expand") || allowed.iter().any(|known| known.name == name))?;
+        for known in allowed {
+            if let Some(value) = self.fields.get(known.name) {
+                known.check(value, self)?;
+            }
+        }
+        Ok(())
     }
 
     fn refuse_unless(&self, allowed: impl Fn(&str) -> bool) -> Outcome<()> {
@@ -76,12 +84,17 @@ impl<'p> Params<'p> {
 
     /// Reads what an update does to a text.
     pub(crate) fn change(&self, name: &str) -> Outcome<Change<&'p str>> {
+        self.long_change(name, MAX_TEXT)
+    }
+
+    /// Reads what an update does to a text that may be so long.
+    pub(crate) fn long_change(&self, name: &str, most: usize) -> Outcome<Change<&'p str>> {
         match self.fields.get(name) {
             None => Ok(Change::Keep),
             Some(Value::Text(text)) if text.is_empty() => Ok(Change::Clear),
-            Some(Value::Text(text)) if text.chars().count() > MAX_TEXT => {
+            Some(Value::Text(text)) if text.chars().count() > most => {
                 let start: String = text.chars().take(20).collect();
-                let message = format!("Invalid string: {start}...; must be at most {MAX_TEXT} characters");
+                let message = format!("Invalid string: {start}...; must be at most {most} characters");
                 Err(Failure::invalid(message).param(&self.name(name)))
             }
             Some(Value::Text(text)) => Ok(Change::Set(text)),
@@ -146,12 +159,7 @@ impl<'p> Params<'p> {
         if let Some(found) = allowed.iter().find(|a| **a == text) {
             return Ok(Some(found));
         }
-        let list = match allowed {
-            [only] => (*only).to_owned(),
-            [first, second] => format!("{first} or {second}"),
-            [first @ .., last] => format!("{}, or {last}", first.join(", ")),
-            [] => String::new(),
-        };
+        let list = list_of(allowed);
         let name = self.name(name);
         Err(Failure::invalid(format!("Invalid {name}: must be one of {list}")).param(&name))
     }
@@ -214,6 +222,32 @@ impl<'p> Params<'p> {
         items.map(hash).collect()
     }
 
+    /// Reads a decimal number.
+    pub(crate) fn decimal(&self, name: &str) -> Outcome<Option<Decimal>> {
+        let Some(text) = self.text(name)? else {
+            return Ok(None);
+        };
+        let read = Decimal::parse(text).map(Some);
+        read.ok_or_else(|| {
+            let text: String = text.chars().take(100).collect();
+            Failure::invalid(format!(
+                "Invalid decimal: {text}; must contain at maximum twelve decimal places."
+            ))
+            .code("parameter_invalid_decimal")
+            .param(&self.name(name))
+        })
+    }
+
+    /// Reads a number that is not negative.
+    pub(crate) fn natural(&self, name: &str) -> Outcome<Option<i64>> {
+        match self.integer(name)? {
+            Some(number) if number < 0 => Err(Failure::invalid("This value must be greater than or equal to 0.")
+                .code("parameter_invalid_integer")
+                .param(&self.name(name))),
+            number => Ok(number),
+        }
+    }
+
     /// Refuses parameters that would need what is not modelled here.
     pub(crate) fn not_modelled(&self, names: &[&str]) -> Outcome<()> {
         match names.iter().find(|name| self.has(name)) {
@@ -237,6 +271,16 @@ impl<'p> Params<'p> {
 
     fn wrong(&self, kind: &str, name: &str) -> Box<Failure> {
         Failure::invalid(format!("Invalid {kind}")).param(&self.name(name))
+    }
+}
+
+/// Lists words as Stripe's messages do.
+pub(crate) fn list_of(words: &[&str]) -> String {
+    match words {
+        [only] => (*only).to_owned(),
+        [first, second] => format!("{first} or {second}"),
+        [first @ .., last] => format!("{}, or {last}", first.join(", ")),
+        [] => String::new(),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) id: &'s str,
     /// The id before it in the path, of what it belongs to; empty where there is none.
     pub(crate) parent: &'s str,
+    /// What stands before a path where the caller reaches this world; empty where nobody called.
+    pub(crate) base: &'s str,
     /// Whence it came, as events tell it.
     pub(crate) origin: Origin,
     /// By how much a search lags.
@@ -48,6 +50,10 @@ pub(crate) enum Answer {
         data: Vec<Thing>,
         has_more: bool,
     },
+    /// A page for a browser.
+    Html(String),
+    /// The way to another page.
+    Redirect(String),
     /// What a search found.
     Found {
         data: Vec<Thing>,
@@ -69,6 +75,30 @@ impl Scene<'_, '_> {
     /// Makes the id of what is made now.
     pub(crate) fn new_id(&mut self, prefix: &str) -> Arc<str> {
         self.ids.made(prefix).unwrap_or_else(|| self.tx.new_id(prefix))
+    }
+
+    /// Makes the id of what is made now, or takes the one that the caller chose by the parameter `id`.
+    pub(crate) fn own_id(&mut self, params: &Params<'_>, kind: Kind, prefix: &str) -> Outcome<Arc<str>> {
+        const LONGEST: usize = 255;
+        let Some(id) = params.text("id")? else {
+            return Ok(self.new_id(prefix));
+        };
+        let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        if id.len() > LONGEST || !id.bytes().all(fits) {
+            let message = "Invalid id: an id may have up to 255 of the characters A-Z, a-z, 0-9, _ and -.";
+            return Err(Failure::invalid(message).param(&params.name("id")));
+        }
+        let put = self.ids.chosen(prefix);
+        if put.is_some_and(|put| put != id) {
+            return Err(Failure::invalid("This id is not the one under which it is put.").param(&params.name("id")));
+        }
+        if put.is_none() && kind.find(self.tx, id).is_some() {
+            let mut word = kind.word().to_owned();
+            word[..1].make_ascii_uppercase();
+            let failure = Failure::invalid(format!("{word} already exists."));
+            return Err(failure.code("resource_already_exists").param(&params.name("id")));
+        }
+        Ok(id.into())
     }
 
     /// Tells of something that happened to an object, by an event.
@@ -106,6 +136,7 @@ impl Scene<'_, '_> {
                 customer: None,
                 spent: false,
                 allow_redisplay: None,
+                set_up: false,
                 billing: None,
                 metadata: super::metadata::Metadata::default(),
             });

@@ -9,7 +9,10 @@ use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Meter, MeterName, Method, Refund, Status};
-use super::operations::{charges, customers, meters, payment_intents, payment_methods, refunds, sources, tokens};
+use super::operations::{
+    charges, coupons, customers, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    sources, tokens,
+};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{Stripe, payment, routes, search};
@@ -44,6 +47,14 @@ static ROWS: &[Row] = &[
           complete: |_, _| (), make: refund },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
+    Row { name: "products", prefix: "prod_", kind: Kind::Product, operation: "products.create", more: &[],
+          complete: product_name, make: |scene| products::create(scene).map(drop) },
+    Row { name: "prices", prefix: "price_", kind: Kind::Price, operation: "prices.create", more: &[],
+          complete: price_product, make: |scene| prices::create(scene).map(drop) },
+    Row { name: "coupons", prefix: "", kind: Kind::Coupon, operation: "coupons.create", more: &[],
+          complete: coupon_off, make: |scene| coupons::create(scene).map(drop) },
+    Row { name: "promotion_codes", prefix: "promo_", kind: Kind::Promotion, operation: "promotion_codes.create", more: &[],
+          complete: |_, _| (), make: |scene| promotion_codes::create(scene).map(drop) },
     Row { name: "sources", prefix: "src_", kind: Kind::Source, operation: "sources.create", more: &[],
           complete: source_token, make: |scene| sources::create(scene).map(drop) },
     Row { name: "meters", prefix: "mtr_test_", kind: Kind::Meter, operation: "billing.meters.create", more: &[],
@@ -93,6 +104,7 @@ impl Seed for Stripe {
             params: Params::new(&read),
             id,
             parent: "",
+            base: "",
             origin: Origin::Seed,
             search_lag: self.search_lag,
             ids: Ids::Chosen(&chosen),
@@ -110,7 +122,7 @@ impl Seed for Stripe {
 
 impl Row {
     fn fields(&self) -> Vec<&'static str> {
-        let mut fields = [routes::named(self.operation).params, self.more].concat();
+        let mut fields = [&*routes::parameters(self.operation), self.more].concat();
         fields.sort_unstable();
         fields
     }
@@ -178,6 +190,28 @@ fn meter_sum(fields: &mut Map<String, Value>, _: i32) {
     set(fields, "default_aggregation", json!({"formula": "sum"}));
     if let Some(name) = fields.get("event_name").cloned() {
         set(fields, "display_name", name);
+    }
+}
+
+fn product_name(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "name", "Product".into());
+}
+
+fn price_product(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "currency", "usd".into());
+    if !fields.contains_key("unit_amount_decimal") {
+        set(fields, "unit_amount", 1000.into());
+    }
+    if !fields.contains_key("product") {
+        set(fields, "product_data", json!({"name": "Product"}));
+    }
+}
+
+fn coupon_off(fields: &mut Map<String, Value>, _: i32) {
+    if fields.contains_key("amount_off") {
+        set(fields, "currency", "usd".into());
+    } else {
+        set(fields, "percent_off", 10.into());
     }
 }
 

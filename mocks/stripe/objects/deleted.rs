@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Resource, Shown};
+use super::{Resource, Shown, Thing};
 use crate::store::Tx;
 
 /// Says that an object is gone.
@@ -13,6 +13,13 @@ pub(crate) struct Deleted {
     pub(crate) id: Arc<str>,
     /// What it was, as its JSON said.
     pub(crate) object: &'static str,
+}
+
+impl Deleted {
+    /// Says it of an object of this name.
+    pub(crate) fn of(id: Arc<str>, object: &'static str) -> Thing {
+        Thing::Deleted(Arc::new(Self { id, object }))
+    }
 }
 
 impl Resource for Deleted {

@@ -21,6 +21,8 @@ pub(crate) struct Method {
     pub(crate) spent: bool,
     /// Whether it may be shown to the customer again; none is unspecified.
     pub(crate) allow_redisplay: Option<&'static str>,
+    /// Whether it was set up to be charged while its holder is away.
+    pub(crate) set_up: bool,
     pub(crate) billing: Option<Arc<Billing>>,
     pub(crate) metadata: Metadata,
 }

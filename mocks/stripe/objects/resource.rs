@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Adjustment, Charge, CountrySpec, Customer, Deleted, Event, Holdings, Intent, Meter, MeterEvent, MeterEventV2,
-    Method, PaymentSource, Refund, Shown, SourceObject, Token,
+    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent,
+    Meter, MeterEvent, MeterEventV2, Method, PaymentSource, Price, Product, Promotion, Refund, Setup, Shown,
+    SourceObject, Token,
 };
 use crate::store::Tx;
 
@@ -51,6 +52,8 @@ pub(crate) trait Resource: Sized {
 pub(crate) enum Target {
     /// To one object, whose id it holds.
     One(Kind),
+    /// To one object of one of these kinds.
+    OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
 }
@@ -141,8 +144,10 @@ resources! {
     Card: PaymentSource,
     Charge: Charge,
     CountrySpec: &'static CountrySpec,
+    Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
+    Dispute: Dispute,
     Event: Event,
     Intent: Intent,
     Meter: Meter,
@@ -150,7 +155,12 @@ resources! {
     MeterEventAdjustment: Adjustment,
     MeterEventV2: MeterEventV2,
     Method: Method,
+    Movement: BalanceTransaction,
+    Price: Price,
+    Product: Product,
+    Promotion: Promotion,
     Refund: Refund,
+    Setup: Setup,
     Source: SourceObject,
     Token: Token,
 }

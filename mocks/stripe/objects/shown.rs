@@ -39,6 +39,8 @@ pub(crate) struct Page {
 pub(crate) enum Link<'s> {
     Null,
     Id(&'s str),
+    /// An id that is made when it is shown.
+    Made(String),
     Expanded(&'s Expanded),
 }
 
@@ -55,6 +57,12 @@ impl Shown {
     /// Returns a reference that is always there as it is shown here.
     pub(crate) fn link_to<'s>(&'s self, field: &str, id: &'s str) -> Link<'s> {
         self.expansion(field).map_or(Link::Id(id), Link::Expanded)
+    }
+
+    /// Returns a reference whose id is made, where there is one, as it is shown here.
+    pub(crate) fn link_made(&self, field: &str, id: Option<String>) -> Link<'_> {
+        let made = || id.map_or(Link::Null, Link::Made);
+        self.expansion(field).map_or_else(made, Link::Expanded)
     }
 
     pub(crate) fn expansion(&self, field: &str) -> Option<&Expanded> {
@@ -104,6 +112,7 @@ impl Serialize for Link<'_> {
         match self {
             Self::Null => serializer.serialize_none(),
             Self::Id(id) => serializer.serialize_str(id),
+            Self::Made(id) => serializer.serialize_str(id),
             Self::Expanded(expanded) => expanded.serialize(serializer),
         }
     }

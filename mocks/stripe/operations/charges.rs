@@ -65,6 +65,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         currency,
         capture,
         card: payer.card,
+        secured: false,
         customer,
         intent: None,
         method,
@@ -73,7 +74,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         billing: payer.billing,
         terms: named.then(|| terms.into()),
     };
-    let charge = payment::charge(scene.tx, order, decline);
+    let charge = payment::charge(scene, order, decline);
     match decline {
         Some(decline) => Err(Failure::card(decline).charge(&charge.id)),
         None => Ok(Answer::One(Thing::Charge(charge))),
@@ -86,7 +87,8 @@ pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
-    let mut charge = Charge::clone(&*scene.own::<Charge>(Kind::Charge, "id")?);
+    let before = scene.own::<Charge>(Kind::Charge, "id")?;
+    let mut charge = Charge::clone(&before);
     charge.metadata.merge(&params)?;
     params.change("description")?.apply(&mut charge.description);
     let mut terms = charge.terms.as_deref().cloned().unwrap_or_default();
@@ -108,6 +110,7 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     }
     let charge = scene.tx.put(charge);
     scene.tx.effect("charge_update", &charge.id);
+    scene.changed("charge.updated", before, Arc::clone(&charge));
     Ok(Answer::One(Thing::Charge(charge)))
 }
 
@@ -122,7 +125,7 @@ pub(crate) fn capture(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     if TERMS.iter().any(|name| params.has(name)) {
         changed.terms = Some(terms.into());
     }
-    let charge = payment::capture(scene.tx, &changed, amount);
+    let charge = payment::capture(scene, &changed, amount);
     Ok(Answer::One(Thing::Charge(charge)))
 }
 

@@ -48,9 +48,9 @@ const UPDATE: &[&str] = &[
 
 /// What can be changed of a card.
 #[rustfmt::skip]
-const OF_CARD: [&str; 10] = [
+const OF_CARD: [&str; 11] = [
     "address_city", "address_country", "address_line1", "address_line2", "address_state", "address_zip", "exp_month",
-    "exp_year", "metadata", "name",
+    "exp_year", "expand", "metadata", "name",
 ];
 
 /// Is what a parameter gives a customer to keep.
@@ -121,14 +121,14 @@ fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let before = kept(scene, &customer)?;
     let after: Arc<PaymentSource> = match &*before {
         PaymentSource::Card(card) => {
-            params.only_or_expand(&OF_CARD)?;
+            params.only(&OF_CARD)?;
             let card = changed_card(scene, card, &params)?;
             let card = scene.tx.put(card);
             scene.tx.effect("card_update", &card.id);
             PaymentSource::Card(card).into()
         }
         PaymentSource::Source(source) => {
-            params.only_or_expand(&["metadata", "owner"])?;
+            params.only(&["expand", "metadata", "owner"])?;
             let mut source = SourceObject::clone(source);
             source.metadata.merge(&params)?;
             let mut billing = source.owner.as_deref().cloned().unwrap_or_default();
@@ -234,6 +234,7 @@ fn keep(
                 card: payer.card,
                 customer: Some(Arc::clone(&customer.id)),
                 spent: false,
+                set_up: false,
                 allow_redisplay: None,
                 billing: payer.billing,
                 metadata: metadata.with(added),

@@ -49,7 +49,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let method = scene.method(id, "payment_method")?;
         let method = payment_methods::attached(method, &customer.id)?;
         set_default_method(scene, &mut customer, &params, Some(&method.id))?;
-        scene.tx.put(method);
+        payment_methods::put_attached(scene, method);
     } else {
         set_default_method(scene, &mut customer, &params, None)?;
     }

@@ -63,7 +63,26 @@ fn every_object_is_taken() {
     takes::<stripe_payment::PaymentMethod>(&shop.get("/v1/payment_methods/pm_card_amex").body);
     takes::<stripe_core::Token>(&shop.get("/v1/tokens/tok_mastercard").body);
     takes::<stripe_core::Balance>(&shop.get("/v1/balance").body);
+    catalog(&shop);
     takes::<stripe_core::DeletedCustomer>(&shop.delete(&format!("/v1/customers/{customer}")).body);
+}
+
+/// Takes what is sold.
+fn catalog(shop: &Shop) {
+    let product = shop.post(
+        "/v1/products",
+        "name=A&default_price_data[currency]=usd&default_price_data[unit_amount]=500&marketing_features[0][name]=F",
+    );
+    takes::<stripe_shared::Product>(&product.body);
+    let recurring =
+        "currency=usd&unit_amount_decimal=1.5&recurring[interval]=week&product_data[name]=A&expand[]=product";
+    takes::<stripe_shared::Price>(&shop.post("/v1/prices", recurring).body);
+    let coupon = shop.post("/v1/coupons", "percent_off=10&duration=repeating&duration_in_months=3");
+    takes::<stripe_shared::Coupon>(&coupon.body);
+    takes::<stripe_shared::Coupon>(&shop.post("/v1/coupons", "amount_off=10&currency=eur").body);
+    let form = format!("promotion[type]=coupon&promotion[coupon]={}", coupon.text("/id"));
+    takes::<stripe_shared::PromotionCode>(&shop.post("/v1/promotion_codes", &form).body);
+    takes::<stripe_shared::DeletedCoupon>(&shop.delete(&format!("/v1/coupons/{}", coupon.text("/id"))).body);
 }
 
 #[test]

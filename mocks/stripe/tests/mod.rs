@@ -1,5 +1,6 @@
 //! Tests of the whole provider, driven over a store.
 
+mod catalog;
 mod declines;
 mod decoder;
 mod idempotency;
@@ -181,6 +182,7 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
         method,
         path: path.to_owned(),
         query: query.to_owned(),
+        base: "http://localhost".into(),
         headers: map,
         body: form.to_owned().into(),
     }

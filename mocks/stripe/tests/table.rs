@@ -28,6 +28,14 @@ fn kept_by_a_customer(shop: &Shop, kept: &str, verb: &str) -> Vec<Said> {
     }
 }
 
+const PRODUCT: &str = "name=A&default_price_data[currency]=usd&default_price_data[unit_amount]=500";
+const PRICE: &str = "currency=usd&unit_amount=500&product_data[name]=A";
+
+fn promotion(shop: &Shop) -> String {
+    let coupon = shop.made("/v1/coupons", "percent_off=10");
+    format!("promotion[type]=coupon&promotion[coupon]={coupon}")
+}
+
 /// Carries an operation out so that it is accepted; the variants of a row follow each other.
 fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
     let on = |path: &str, form: &str, rest: &str, then: &str| {
@@ -88,6 +96,16 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         "charges.capture" => on("/v1/charges", &format!("{CHARGE}&capture=false"), "/capture", ""),
         "refunds.create" => shop.post("/v1/refunds", &format!("charge={}", charge())),
         "refunds.update" => on("/v1/refunds", &format!("charge={}", charge()), "", "metadata[a]=1"),
+        "products.create" => shop.post("/v1/products", PRODUCT),
+        "products.update" => on("/v1/products", "name=A", "", "name=B"),
+        "products.delete" => shop.delete(&format!("/v1/products/{}", shop.made("/v1/products", "name=A"))),
+        "prices.create" => shop.post("/v1/prices", PRICE),
+        "prices.update" => on("/v1/prices", PRICE, "", "nickname=B"),
+        "coupons.create" => shop.post("/v1/coupons", "percent_off=10"),
+        "coupons.update" => on("/v1/coupons", "percent_off=10", "", "name=B"),
+        "coupons.delete" => shop.delete(&format!("/v1/coupons/{}", shop.made("/v1/coupons", "percent_off=10"))),
+        "promotion_codes.create" => shop.post("/v1/promotion_codes", &promotion(shop)),
+        "promotion_codes.update" => on("/v1/promotion_codes", &promotion(shop), "", "active=false"),
         "tokens.create" => shop.post("/v1/tokens", card),
         "sources.create" => shop.post("/v1/sources", WECHAT),
         "sources.update" => on("/v1/sources", WECHAT, "", "metadata[a]=1"),
