@@ -10,7 +10,7 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/country_specs", "country_specs.list", Kind::CountrySpec, &[],
-        &["ending_before", "limit", "starting_after"], list).listing(),
+        &["ending_before$", "limit#", "starting_after$"], list).listing(),
     row(Get, "/v1/country_specs/{id}", "country_specs.retrieve", Kind::CountrySpec, &[], &[], retrieve),
 ];
 

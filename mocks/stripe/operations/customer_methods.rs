@@ -12,7 +12,7 @@ use super::payment_methods::REDISPLAY;
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/customers/{parent}/payment_methods", "customers.payment_methods.list", Kind::Method, &[],
-        &["allow_redisplay", "ending_before", "limit", "starting_after", "type"], list).listing(),
+        &["allow_redisplay=always|limited|unspecified", "ending_before$", "limit#", "starting_after$", "type$"], list).listing(),
     row(Get, "/v1/customers/{parent}/payment_methods/{id}", "customers.payment_methods.retrieve", Kind::Method, &[], &[],
         retrieve),
 ];

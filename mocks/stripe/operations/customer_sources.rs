@@ -21,7 +21,7 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/customers/{parent}/sources", "customers.sources.create", Kind::Card, &["card", "source_attach"],
         CREATE, create),
     row(Get, "/v1/customers/{parent}/sources", "customers.sources.list", Kind::Card, &[],
-        &["ending_before", "limit", "object", "starting_after"], list).listing(),
+        &["ending_before$", "limit#", "object$", "starting_after$"], list).listing(),
     row(Get, "/v1/customers/{parent}/sources/{id}", "customers.sources.retrieve", Kind::Card, &[], &[], retrieve),
     row(Post, "/v1/customers/{parent}/sources/{id}", "customers.sources.update", Kind::Card,
         &["card_update", "source_update"], UPDATE, update),
@@ -30,7 +30,7 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/customers/{parent}/cards", "customers.cards.create", Kind::Card, &["card", "source_attach"],
         CREATE, create),
     row(Get, "/v1/customers/{parent}/cards", "customers.cards.list", Kind::Card, &[],
-        &["ending_before", "limit", "starting_after"], list_cards).listing(),
+        &["ending_before$", "limit#", "starting_after$"], list_cards).listing(),
     row(Get, "/v1/customers/{parent}/cards/{id}", "customers.cards.retrieve", Kind::Card, &[], &[], retrieve),
     row(Post, "/v1/customers/{parent}/cards/{id}", "customers.cards.update", Kind::Card,
         &["card_update", "source_update"], UPDATE, update),
@@ -38,12 +38,12 @@ pub(crate) static ROUTES: &[Route] = &[
         &["card_delete", "source_detach"], &[], delete),
 ];
 
-const CREATE: &[&str] = &["alipay_account", "bank_account", "card", "metadata", "source"];
+const CREATE: &[&str] = &["alipay_account$", "bank_account{}$", "card{}$", "metadata{}", "source$"];
 
 #[rustfmt::skip]
 const UPDATE: &[&str] = &[
-    "account_holder_name", "account_holder_type", "address_city", "address_country", "address_line1", "address_line2",
-    "address_state", "address_zip", "exp_month", "exp_year", "metadata", "name", "owner",
+    "account_holder_name$", "account_holder_type=company|individual", "address_city$", "address_country$", "address_line1$",
+    "address_line2$", "address_state$", "address_zip$", "exp_month$", "exp_year$", "metadata{}=", "name$", "owner{}",
 ];
 
 /// What can be changed of a card.

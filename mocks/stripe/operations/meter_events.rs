@@ -19,12 +19,13 @@ use super::meters::{MAX_EVENT_NAME, short};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/billing/meter_events", "billing.meter_events.create", Kind::MeterEvent, &["meter_event"], CREATE, create),
     row(Post, "/v1/billing/meter_event_adjustments", "billing.meter_event_adjustments.create", Kind::MeterEventAdjustment,
-        &["meter_event_cancel"], &["cancel", "event_name", "type"], adjust),
-    row(Post, "/v2/billing/meter_events", "v2.billing.meter_events.create", Kind::MeterEventV2, &["meter_event"], CREATE,
+        &["meter_event_cancel"], &["cancel{}", "event_name$", "type=cancel"], adjust),
+    row(Post, "/v2/billing/meter_events", "v2.billing.meter_events.create", Kind::MeterEventV2, &["meter_event"], CREATE_V2,
         create_v2),
 ];
 
-const CREATE: &[&str] = &["event_name", "identifier", "payload", "timestamp"];
+const CREATE: &[&str] = &["event_name$", "identifier$", "payload{}", "timestamp#"];
+const CREATE_V2: &[&str] = &["event_name$", "identifier$", "payload{}", "timestamp$"];
 
 /// For how long an identifier stands for one event.
 const UNIQUE: Duration = Duration::hours(24);

@@ -16,12 +16,12 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/billing/meters", "billing.meters.create", Kind::Meter, &["meter"],
-        &["customer_mapping", "default_aggregation", "display_name", "event_name", "event_time_window", "value_settings"],
+        &["customer_mapping{}", "default_aggregation{}", "display_name$", "event_name$", "event_time_window=day|hour", "value_settings{}"],
         create),
     row(Get, "/v1/billing/meters", "billing.meters.list", Kind::Meter, &[],
-        &["ending_before", "limit", "starting_after", "status"], list).listing(),
+        &["ending_before$", "limit#", "starting_after$", "status=active|inactive"], list).listing(),
     row(Get, "/v1/billing/meters/{id}", "billing.meters.retrieve", Kind::Meter, &[], &[], retrieve),
-    row(Post, "/v1/billing/meters/{id}", "billing.meters.update", Kind::Meter, &["meter_update"], &["display_name"], update),
+    row(Post, "/v1/billing/meters/{id}", "billing.meters.update", Kind::Meter, &["meter_update"], &["display_name$"], update),
     row(Post, "/v1/billing/meters/{id}/deactivate", "billing.meters.deactivate", Kind::Meter, &["meter_deactivate"], &[],
         deactivate),
     row(Post, "/v1/billing/meters/{id}/reactivate", "billing.meters.reactivate", Kind::Meter, &["meter_reactivate"], &[],

@@ -17,15 +17,16 @@ use crate::mocks::stripe::scene::{Answer, Payer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/sources", "sources.create", Kind::Source, &["source"], CREATE, create).publishable(),
-    row(Get, "/v1/sources/{id}", "sources.retrieve", Kind::Source, &[], &["client_secret"], retrieve).publishable(),
+    row(Get, "/v1/sources/{id}", "sources.retrieve", Kind::Source, &[], &["client_secret$"], retrieve).publishable(),
     row(Post, "/v1/sources/{id}", "sources.update", Kind::Source, &["source_update"],
-        &["amount", "mandate", "metadata", "owner", "source_order"], update),
+        &["amount#", "mandate{}", "metadata{}=", "owner{}", "source_order{}"], update),
 ];
 
 #[rustfmt::skip]
 const CREATE: &[&str] = &[
-    "amount", "currency", "customer", "flow", "mandate", "metadata", "original_source", "owner", "receiver", "redirect",
-    "source_order", "statement_descriptor", "token", "type", "usage",
+    "amount#", "currency$", "customer$", "flow=code_verification|none|receiver|redirect", "mandate{}", "metadata{}",
+    "original_source$", "owner{}", "receiver{}", "redirect{}", "source_order{}", "statement_descriptor$", "token$", "type$",
+    "usage=reusable|single_use",
 ];
 
 /// The kinds that are modelled.

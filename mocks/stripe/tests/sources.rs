@@ -86,8 +86,8 @@ fn cards_are_shown_changed_and_charged() {
     let shop = Shop::open();
     let customer = shop.made("/v1/customers", "");
     let path = format!("/v1/customers/{customer}/sources");
-    let hash = "source[object]=card&source[number]=4242424242424242&source[exp_month]=12&source[exp_year]=2040\
-                &source[metadata][a]=1&metadata[b]=2";
+    let hash = "card[object]=card&card[number]=4242424242424242&card[exp_month]=12&card[exp_year]=2040\
+                &card[metadata][a]=1&metadata[b]=2";
     let card = shop.post(&path, hash);
     assert_eq!(
         (card.text("/object"), card.at("/metadata")),
@@ -131,7 +131,7 @@ fn lists_are_pages_by_kind() {
     shop.made(&path, &format!("source={source}"));
     let mut cards: Vec<String> = (0..12).map(|_| shop.made(&path, "source=tok_visa")).collect();
     cards.reverse();
-    assert_eq!(shop.kept(&format!("{path}?object=source")), [source.clone()]);
+    assert_eq!(shop.kept(&format!("{path}?object=source")), [&*source]);
     assert_eq!(shop.kept(&format!("{path}?object=card&limit=100")), cards);
     assert_eq!(shop.kept(&format!("/v1/customers/{customer}/cards?limit=100")), cards);
     let page = shop.get(&path);
@@ -384,10 +384,10 @@ fn a_customers_payment_methods_are_its_own() {
         &format!("/v1/payment_methods/{method}/attach"),
         &format!("customer={customer}"),
     );
-    assert_eq!(shop.kept(&path), [method.clone()]);
+    assert_eq!(shop.kept(&path), [&*method]);
     assert_eq!(
         shop.kept(&format!("{path}?type=card&allow_redisplay=always")),
-        [method.clone()]
+        [&*method]
     );
     assert!(shop.kept(&format!("{path}?allow_redisplay=limited")).is_empty());
     assert!(shop.kept(&format!("{path}?type=link")).is_empty());
