@@ -9,8 +9,8 @@ use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
     authenticate, balance, charges, country_specs, coupons, customer_methods, customer_sources, customers, disputes,
-    meter_events, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents,
-    sources, tokens,
+    events, meter_events, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    setup_intents, sources, tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -72,6 +72,8 @@ static TABLE: &[&[Route]] = &[
     prices::ROUTES,
     coupons::ROUTES,
     promotion_codes::ROUTES,
+    events::ROUTES,
+    webhook_endpoints::ROUTES,
     customer_sources::ROUTES,
     customer_methods::ROUTES,
     sources::ROUTES,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent,
-    Meter, MeterEvent, MeterEventV2, Method, PaymentSource, Price, Product, Promotion, Refund, Setup, Shown,
+    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings,
+    Intent, Meter, MeterEvent, MeterEventV2, Method, PaymentSource, Price, Product, Promotion, Refund, Setup, Shown,
     SourceObject, Token,
 };
 use crate::store::Tx;
@@ -148,6 +148,7 @@ resources! {
     Customer: Customer,
     Deleted: Deleted,
     Dispute: Dispute,
+    Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
     Meter: Meter,
