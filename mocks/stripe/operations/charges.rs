@@ -6,7 +6,7 @@ use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Charge, Kind, Method, Shipping, Terms, Thing};
+use crate::mocks::stripe::objects::{Charge, Kind, Method, Shipping, SourceObject, Terms, Thing};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::payment::{self, Order};
 use crate::mocks::stripe::routes::{
@@ -16,6 +16,8 @@ use crate::mocks::stripe::routes::{
 };
 use crate::mocks::stripe::scene::{Answer, Payer, Scene};
 use crate::mocks::stripe::search::{SEARCH, search};
+
+use super::sources;
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -216,7 +218,10 @@ fn payer(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Found> {
     };
     match (customer, source) {
         (None, None) => Err(Failure::invalid("Must provide source or customer.").code("parameter_missing")),
-        (None, Some(token)) => Ok((scene.spend_token(token, "source")?, None, None)),
+        (None, Some(id)) => match scene.tx.get::<SourceObject>(id).filter(|s| s.customer.is_none()) {
+            Some(source) => Ok((sources::spend(scene, &source)?, None, Some(Arc::clone(&source.id)))),
+            None => Ok((scene.spend_token(id, "source")?, None, None)),
+        },
         (Some(customer), source) => {
             let Some(id) = source.or(customer.default_source.as_deref()) else {
                 return Err(
@@ -225,6 +230,11 @@ fn payer(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Found> {
                         .param("card"),
                 );
             };
+            let own = scene.tx.get::<SourceObject>(id);
+            if let Some(source) = own.filter(|s| s.customer.as_ref() == Some(&customer.id)) {
+                let payer = sources::spend(scene, &source)?;
+                return Ok((payer, Some(Arc::clone(&customer.id)), Some(Arc::clone(&source.id))));
+            }
             let method = scene
                 .tx
                 .get::<Method>(id)

@@ -11,10 +11,12 @@ mod events;
 mod idempotency;
 mod intents;
 mod lists;
+mod meters;
 mod money;
 mod objects;
 mod refunds;
 mod requests;
+mod sources;
 mod table;
 
 use std::collections::BTreeMap;
@@ -86,6 +88,17 @@ impl Shop {
         self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
     }
 
+    /// Posts JSON to API v2.
+    pub(crate) fn post_v2(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> Said {
+        let mut request = request(Method::POST, path, body, headers);
+        request
+            .headers
+            .insert("content-type", HeaderValue::from_static("application/json"));
+        let version = HeaderValue::from_static("2026-10-28.endive");
+        request.headers.entry("stripe-version").or_insert(version);
+        self.send(&request)
+    }
+
     /// Advances the clock, and does what is due then, as the clockwork would.
     pub(crate) fn advance(&self, by: time::Duration) {
         let scope = Scope::default();
@@ -146,7 +159,7 @@ impl Shop {
                 Admission::InFlight => (stripe.conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
                     let reply = self.answer(tx, request, call, refusal.as_ref());
-                    if stripe.keeps(reply.status) {
+                    if stripe.keeps(call, reply.status) {
                         record(tx, key, &reply, stripe.reference(call));
                     }
                     (reply, false)

@@ -7,6 +7,7 @@ mod keys;
 mod lost;
 mod malformed;
 mod money;
+mod n8n;
 mod races;
 mod schedule;
 mod sdk;
