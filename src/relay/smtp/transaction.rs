@@ -173,10 +173,10 @@ impl Session {
         let (limit, mut marked) = (self.relay.house.limits.mail, 0);
         loop {
             let before = content.len();
-            let unread = std::mem::take(self.input());
+            let unread = std::mem::take(&mut self.input);
             let mut input = unread.as_slice();
             let whole = receiver.ingest(&mut input, &mut content);
-            *self.input() = input.to_vec();
+            self.input = input.to_vec();
             if spoilt.is_none() {
                 spoilt = self.look_at(before, content.len(), limit, &mut marked).await?;
             }
