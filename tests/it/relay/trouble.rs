@@ -278,3 +278,44 @@ async fn the_evidence_is_in_order() {
     )
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_what_is_under_way_and_a_reset_counts_none_of_it() {
+    let deaf = Raw::start(|mut stream| async move {
+        read_head(&mut stream).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        drop(
+            stream
+                .write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n")
+                .await,
+        );
+    })
+    .await;
+    let under_way = |app: &App| app.suite.stats().total.in_flight == 1;
+    with(
+        |b| b.relay(spec("pay", &deaf.url(), "")),
+        async |app: &App| {
+            let mut conn = app.to("pay").await;
+            conn.send(&Call::post("/").bytes()).await;
+            app.until("the forward", under_way).await;
+            app.suite.reset(None);
+            assert_eq!(conn.rest().await.0, b"");
+            assert_eq!((app.effects("request"), app.suite.stats().total.received), (0, 0));
+        },
+    )
+    .await;
+    let suite = Suite::builder()
+        .relay(spec("pay", &deaf.url(), ""))
+        .start()
+        .await
+        .unwrap();
+    let ledger = suite.ledger().clone();
+    let app = App { suite };
+    let mut conn = app.to("pay").await;
+    conn.send(&Call::post("/").body("x").bytes()).await;
+    app.until("the forward", under_way).await;
+    assert!(app.suite.stop().await, "it ended in time");
+    let entry = ledger.entry(1).unwrap();
+    assert_eq!(entry.outcome, Some(Outcome::Unknown));
+    assert!(entry.fate.is_some());
+}
