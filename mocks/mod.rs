@@ -29,9 +29,9 @@ pub struct Mocks {
 impl Mocks {
     /// Makes every provider.
     #[must_use]
-    pub fn new(ledger: &Ledger, orders_require_key: bool) -> Self {
+    pub fn new(ledger: &Ledger, stripe: stripe::Stripe, orders_require_key: bool) -> Self {
         Self {
-            stripe: Arc::new(stripe::Stripe),
+            stripe: Arc::new(stripe),
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),

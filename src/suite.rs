@@ -137,7 +137,8 @@ impl Suite {
         admin::begin_anew(&self.admin, scope);
     }
 
-    /// Advances the clock on which keys expire, of one scope or of all.
+    /// Advances the clock on which keys expire and what is due later is done, of one scope or of all. [`caught_up`](Self::caught_up) waits
+    /// for what thereby became due.
     ///
     /// # Errors
     ///
@@ -145,6 +146,11 @@ impl Suite {
     pub fn advance(&self, scope: Option<&Scope>, by: Duration) -> Result<(), TooManyScopes> {
         let by = time::Duration::try_from(by).unwrap_or(time::Duration::MAX);
         self.admin.way.store.advance(scope, by)
+    }
+
+    /// Waits until all that is due by now has been done, in one scope or in all.
+    pub async fn caught_up(&self, scope: Option<&Scope>) {
+        self.admin.way.caught_up(scope).await;
     }
 
     /// Returns what is held, to list it and to let it go.

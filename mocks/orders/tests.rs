@@ -31,6 +31,7 @@ fn request(method: Method, target: &str, key: Option<&str>, body: &str) -> HttpR
         method,
         path: path.to_owned(),
         query: query.to_owned(),
+        base: "http://localhost".into(),
         headers,
         body: Bytes::copy_from_slice(body.as_bytes()),
     }

@@ -2,7 +2,7 @@
 
 use super::Call;
 use super::failure::Failure;
-use crate::attempt::{HttpRequest, Provider as _};
+use crate::attempt::HttpRequest;
 use crate::idempotency::Record;
 use crate::ledger::{Content, Reply};
 
@@ -14,10 +14,19 @@ pub(crate) fn failure(failure: &Failure, call: &Call) -> Reply {
     Reply::new(failure.status, failure.render(&call.request_id))
 }
 
+/// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since a
+/// status is all there is to go by, no 400 does.
+pub(crate) fn is_kept(status: u16) -> bool {
+    match status {
+        200..=299 | 402 | 404 | 424 => true,
+        _ => status >= 500,
+    }
+}
+
 /// Dresses an answer that comes of executing; under a key it names itself as the original, if it is kept.
 pub(crate) fn executed(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
     let keyed = call.key.is_some() && request.method == http::Method::POST;
-    let (kept, succeeded) = (super::Stripe.keeps(reply.status), reply.status < 300);
+    let (kept, succeeded) = (is_kept(reply.status), reply.status < 300);
     let mut reply = dress(reply, request, call);
     if keyed && kept {
         reply = reply.header("original-request", &*call.request_id);
@@ -47,8 +56,11 @@ pub(crate) fn replayed(record: &Record, request: &HttpRequest, call: &Call) -> R
 
 fn dress(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
     let version = request.header_str("stripe-version").unwrap_or(VERSION);
+    let reply = match reply.headers.iter().any(|(name, _)| *name == "content-type") {
+        true => reply,
+        false => reply.header("content-type", "application/json"),
+    };
     let mut reply = reply
-        .header("content-type", "application/json")
         .header("cache-control", "no-cache, no-store")
         .header("access-control-allow-origin", "*")
         .header("access-control-expose-headers", EXPOSED)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use time::Duration;
 
 use super::failure::{Failure, Outcome};
-use super::form::{self, Fields};
+use super::form::{self, Fields, Value};
 use super::{answer, credentials, refusal, routes};
 use crate::attempt::{HttpRequest, Identified, Kind, hash};
 use crate::idempotency::Key;
@@ -65,7 +65,10 @@ pub(crate) fn identify(request: &HttpRequest) -> Identified<Call> {
 /// Reads what has to be right before the key is looked at.
 fn read(request: &HttpRequest, call: &mut Call) -> Outcome<()> {
     let matched = routes::find(&request.method, &request.path);
-    credentials::check(request, matched.is_some_and(|m| m.route.publishable))?;
+    let keyless = matched.is_some_and(|m| m.route.keyless);
+    if !keyless || request.headers.contains_key("authorization") {
+        credentials::check(request, matched.is_some_and(|m| m.route.publishable))?;
+    }
     call.account = credentials::account(request)?;
     if matched.is_none() {
         return Err(refusal::unrecognized(request));
@@ -76,6 +79,13 @@ fn read(request: &HttpRequest, call: &mut Call) -> Outcome<()> {
         check_key(key)?;
     }
     call.fields = fields(request)?;
+    if let Some(Value::Text(account)) = call
+        .fields
+        .get("account")
+        .filter(|_| keyless && call.account.is_empty())
+    {
+        call.account = credentials::named_account(account, request)?;
+    }
     Ok(())
 }
 

@@ -16,7 +16,12 @@ pub(crate) enum Behaviour {
     /// Kept by a customer, refused when charged.
     DeclinesLater(&'static Decline),
     /// Asks the holder to authenticate.
-    Authenticates,
+    Authenticates {
+        /// Whether it does not ask while the holder is away, once it was set up for that.
+        unless_set_up: bool,
+        /// What the issuer says after that.
+        then: Option<&'static Decline>,
+    },
 }
 
 /// Is a number that Stripe gives out for tests.
@@ -41,6 +46,20 @@ pub(crate) enum Quirk {
     FailsZipCheck,
     HighestRisk,
     ElevatedRisk,
+    /// Its refunds fail after they succeeded.
+    FailsRefund,
+    /// Its refunds are pending at first.
+    DelaysRefund,
+    /// Its holder disputes what is charged.
+    Disputes(Complaint),
+}
+
+/// Is what a holder says against a charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    pub(crate) reason: &'static str,
+    /// Whether the issuer only asks, and takes nothing yet.
+    pub(crate) inquiry: bool,
 }
 
 /// Is a card as given: which test card, and until when.
@@ -77,7 +96,25 @@ const fn quirk(number: &'static str, names: &'static [&'static str], quirk: Quir
     }
 }
 
-use Behaviour::{Authenticates, Declines, DeclinesLater, Succeeds};
+const fn disputed(
+    number: &'static str,
+    names: &'static [&'static str],
+    reason: &'static str,
+    inquiry: bool,
+) -> TestCard {
+    quirk(number, names, Quirk::Disputes(Complaint { reason, inquiry }))
+}
+
+const fn authenticates(
+    number: &'static str,
+    names: &'static [&'static str],
+    then: Option<&'static Decline>,
+) -> TestCard {
+    let unless_set_up = false;
+    card(number, names, Behaviour::Authenticates { unless_set_up, then })
+}
+
+use Behaviour::{Declines, DeclinesLater, Succeeds};
 
 /// All test cards; the first is the plain one.
 pub(crate) static TEST_CARDS: &[TestCard] = &[
@@ -135,30 +172,43 @@ pub(crate) static TEST_CARDS: &[TestCard] = &[
     ),
     card("4000000000000341", &["chargeCustomerFail"], DeclinesLater(&GENERIC)),
     quirk("4000000000000077", &["bypassPending"], Quirk::BypassPending),
-    card("4000000000005126", &["refundFail"], Succeeds),
+    quirk("4000000000005126", &["refundFail"], Quirk::FailsRefund),
+    quirk("4000000000007726", &["pendingRefund"], Quirk::DelaysRefund),
     quirk("4000000000000101", &["cvcCheckFail"], Quirk::FailsCvcCheck),
     quirk("4000000000000036", &["avsZipFail"], Quirk::FailsZipCheck),
     quirk("4000000000004954", &["riskLevelHighest"], Quirk::HighestRisk),
     quirk("4000000000009235", &["riskLevelElevated"], Quirk::ElevatedRisk),
-    card("4000000000000259", &["createDispute"], Succeeds),
-    card("4000000000002685", &["createDisputeProductNotReceived"], Succeeds),
-    card("4000000000001976", &["createDisputeInquiry"], Succeeds),
-    card("4000002500003155", &["authenticationRequiredOnSetup"], Authenticates),
-    card("4000002760003184", &["authenticationRequired"], Authenticates),
+    disputed("4000000000000259", &["createDispute"], "fraudulent", false),
+    disputed(
+        "4000000000002685",
+        &["createDisputeProductNotReceived"],
+        "product_not_received",
+        false,
+    ),
+    disputed("4000000000001976", &["createDisputeInquiry"], "general", true),
     card(
+        "4000002500003155",
+        &["authenticationRequiredOnSetup"],
+        Behaviour::Authenticates {
+            unless_set_up: true,
+            then: None,
+        },
+    ),
+    authenticates("4000002760003184", &["authenticationRequired"], None),
+    authenticates(
         "4000000000003220",
         &["threeDSecure2Required", "threeDSecureRequired"],
-        Authenticates,
+        None,
     ),
-    card(
+    authenticates(
         "4000008260003178",
         &["authenticationRequiredChargeDeclinedInsufficientFunds"],
-        Authenticates,
+        Some(&INSUFFICIENT),
     ),
-    card(
+    authenticates(
         "4000008400001629",
         &["threeDSecureRequiredChargeDeclined"],
-        Authenticates,
+        Some(&GENERIC),
     ),
 ];
 
@@ -235,7 +285,7 @@ impl Card {
         match self.test.behaviour {
             Succeeds => None,
             Declines(decline) | DeclinesLater(decline) => Some(decline),
-            Authenticates => Some(&AUTHENTICATION),
+            Behaviour::Authenticates { .. } => Some(&AUTHENTICATION),
         }
     }
 

@@ -41,11 +41,15 @@ pub(crate) fn check(request: &HttpRequest, publishable: bool) -> Outcome<()> {
 
 /// Returns the connected account that a request acts for; empty if it names none.
 pub(crate) fn account(request: &HttpRequest) -> Outcome<Arc<str>> {
-    const MAX: usize = 64;
     let Some(value) = request.headers.get("stripe-account") else {
         return Ok("".into());
     };
-    let account = String::from_utf8_lossy(value.as_bytes());
+    named_account(&String::from_utf8_lossy(value.as_bytes()), request)
+}
+
+/// Checks the name of a connected account.
+pub(crate) fn named_account(account: &str, request: &HttpRequest) -> Outcome<Arc<str>> {
+    const MAX: usize = 64;
     let rest = account.strip_prefix("acct_").unwrap_or_default();
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if (1..=MAX).contains(&rest.len()) && rest.bytes().all(is_word) {

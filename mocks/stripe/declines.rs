@@ -13,6 +13,16 @@ pub(crate) struct Decline {
     pub(crate) outcome: &'static str,
 }
 
+impl Decline {
+    /// Returns the type of its error: what fails before the issuer is asked is no card's error.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.code {
+            "payment_intent_authentication_failure" | "setup_intent_authentication_failure" => "invalid_request_error",
+            _ => "card_error",
+        }
+    }
+}
+
 /// Iterates over all of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Decline> {
     [
@@ -125,6 +135,17 @@ pub(crate) static NOT_HANDLED: Decline = Decline {
         None,
     )
 };
+pub(crate) static PAYMENT_NOT_AUTHENTICATED: Decline = wrong(
+    "payment_intent_authentication_failure",
+    "The provided PaymentMethod has failed authentication. You can provide payment_method_data or a new PaymentMethod to \
+     attempt to fulfill this PaymentIntent again.",
+    None,
+);
+pub(crate) static SETUP_NOT_AUTHENTICATED: Decline = wrong(
+    "setup_intent_authentication_failure",
+    "The latest attempt to set up the payment method has failed because authentication failed.",
+    None,
+);
 pub(crate) static INCORRECT_NUMBER: Decline =
     wrong("incorrect_number", "Your card number is incorrect.", Some("number"));
 pub(crate) static INVALID_MONTH: Decline = wrong(

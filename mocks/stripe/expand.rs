@@ -30,22 +30,23 @@ fn check(path: &str, kind: Kind, list: bool) -> Outcome<Path> {
             format!(" You may want to try expanding 'data.{shown}' instead.")
         }));
     };
-    let (mut kind, mut out, mut rest) = (kind, Path::new(), inner);
+    let (mut kinds, mut out, mut rest) = (vec![kind], Path::new(), inner);
     loop {
-        let Some((field, target, below)) = kind.link(rest) else {
+        let Some((field, target, below)) = kinds.iter().find_map(|kind| kind.link(rest)) else {
             return refuse(String::new());
         };
         out.push((field, target));
         rest = below;
-        kind = match target {
-            Target::One(kind) => kind,
+        kinds = match target {
+            Target::One(kind) => vec![kind],
+            Target::OneOf(kinds) => kinds.to_vec(),
             Target::Many(kind) => {
                 rest = match below.strip_prefix("data.") {
                     Some(below) => below,
                     None if below.is_empty() || below == "data" => "",
                     None => return refuse(String::new()),
                 };
-                kind
+                vec![kind]
             }
         };
         if rest.is_empty() {
@@ -73,11 +74,14 @@ pub(crate) fn expand(tx: &Tx<'_>, thing: Thing, paths: &[&[(&'static str, Target
             continue;
         }
         let below: Vec<_> = leading.into_iter().filter(|rest| !rest.is_empty()).collect();
+        let one = |kinds: &[Kind]| {
+            let id = thing.reference(field)?;
+            let found = kinds.iter().find_map(|kind| kind.find(tx, &id))?;
+            Some(Expanded::One(expand(tx, found, &below)))
+        };
         let found = match target {
-            Target::One(kind) => thing
-                .reference(field)
-                .and_then(|id| kind.find(tx, &id))
-                .map(|found| Expanded::One(expand(tx, found, &below))),
+            Target::One(kind) => one(&[*kind]),
+            Target::OneOf(kinds) => one(kinds),
             Target::Many(kind) => Some(Expanded::Many(members(tx, &thing, field, *kind, &below))),
         };
         expanded.extend(found.map(|found| (*field, found)));
@@ -102,5 +106,6 @@ fn members(tx: &Tx<'_>, thing: &Thing, field: &str, kind: Kind, paths: &[&[(&'st
         url: thing.members_url(field).into(),
         has_more: ids.len() > FIRST_PAGE,
         data: found.map(|found| expand(tx, found, paths)).collect(),
+        next: None,
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Failure {
     pub(crate) param: Option<String>,
     pub(crate) charge: Option<Arc<str>>,
     intent: Option<Shown>,
+    setup: Option<Shown>,
     method: Option<Shown>,
 }
 
@@ -37,6 +38,7 @@ impl Failure {
             param: None,
             charge: None,
             intent: None,
+            setup: None,
             method: None,
         })
     }
@@ -89,6 +91,11 @@ impl Failure {
         self
     }
 
+    pub(crate) fn setup(mut self: Box<Self>, setup: Shown) -> Box<Self> {
+        self.setup = Some(setup);
+        self
+    }
+
     pub(crate) fn method(mut self: Box<Self>, method: Shown) -> Box<Self> {
         self.method = Some(method);
         self
@@ -111,6 +118,7 @@ impl Failure {
                 payment_intent: self.intent.as_ref(),
                 payment_method: self.method.as_ref(),
                 request_log_url: (self.status != 401).then_some(log),
+                setup_intent: self.setup.as_ref(),
                 kind: self.kind,
             },
         })
@@ -155,6 +163,8 @@ struct Error<'f> {
     payment_method: Option<&'f Shown>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_log_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setup_intent: Option<&'f Shown>,
     #[serde(rename = "type")]
     kind: &'static str,
 }

@@ -46,6 +46,17 @@ pub(crate) fn page<T: Object>(
     keep: impl Fn(&T) -> bool,
     show: fn(Arc<T>) -> Thing,
 ) -> Outcome<Answer> {
+    page_by(scene, kind, |id| Some(id.into()), keep, show)
+}
+
+/// Reads one page of objects whose key in their table is not the id that they show.
+pub(crate) fn page_by<T: Object>(
+    scene: &Scene<'_, '_>,
+    kind: Kind,
+    key: impl Fn(&str) -> Option<Arc<str>>,
+    keep: impl Fn(&T) -> bool,
+    show: impl Fn(Arc<T>) -> Thing,
+) -> Outcome<Answer> {
     let limit = limit(&scene.params)?;
     let after = scene.params.text("starting_after")?;
     let before = scene.params.text("ending_before")?;
@@ -58,11 +69,15 @@ pub(crate) fn page<T: Object>(
             return Err(Failure::invalid(message));
         }
         (Some(id), None) => {
-            let older = tx.older::<T>(id).ok_or_else(|| missing(kind, id, "starting_after"))?;
+            let older = key(id)
+                .and_then(|key| tx.older::<T>(&key))
+                .ok_or_else(|| missing(kind, id, "starting_after"))?;
             older.filter(kept).take(enough).collect()
         }
         (None, Some(id)) => {
-            let newer = tx.newer::<T>(id).ok_or_else(|| missing(kind, id, "ending_before"))?;
+            let newer = key(id)
+                .and_then(|key| tx.newer::<T>(&key))
+                .ok_or_else(|| missing(kind, id, "ending_before"))?;
             newer.filter(kept).take(enough).collect()
         }
         (None, None) => tx.list::<T>().filter(kept).take(enough).collect(),
@@ -76,7 +91,8 @@ pub(crate) fn page<T: Object>(
     Ok(Answer::Page { data, has_more })
 }
 
-fn limit(params: &Params<'_>) -> Outcome<usize> {
+/// Reads how many objects a page has at most.
+pub(crate) fn limit(params: &Params<'_>) -> Outcome<usize> {
     let refuse = |message: &'static str| {
         Err(Failure::invalid(message)
             .code("parameter_invalid_integer")

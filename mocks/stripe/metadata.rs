@@ -49,6 +49,12 @@ impl Metadata {
         }
     }
 
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        let pairs = self.0.as_deref().unwrap_or_default();
+        let at = pairs.binary_search_by(|(known, _)| (**known).cmp(key)).ok()?;
+        Some(&pairs[at].1)
+    }
+
     pub(crate) fn read(params: &Params<'_>) -> Outcome<Self> {
         let mut metadata = Self::default();
         metadata.merge(params)?;

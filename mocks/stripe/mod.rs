@@ -1,21 +1,25 @@
 //! A Stripe-like provider: what it takes, what it answers, and how it keeps its keys. See `README.md` beside this file.
 //!
 //! In reading order: `call` reads a request, `routes` is the table of operations, `operations` carries them out over `objects`
-//! (and `payment`, where money moves) and tell of it by `events`, `answer` gives headers, `failure` is the error envelope. `seed` is the table of what can be put
-//! under a chosen id.
+//! (and `payment`, where money moves) and tell of it by `events`, `answer` gives headers, `failure` is the error envelope. `due` is what
+//! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
+mod books;
 mod call;
 mod cards;
 mod credentials;
 mod currency;
 mod decimal;
 mod declines;
+mod dispute;
+mod due;
 mod events;
 mod expand;
 mod failure;
 mod form;
 mod ids;
+mod kind;
 mod list;
 mod metadata;
 mod objects;
@@ -25,11 +29,14 @@ mod payment;
 mod refusal;
 mod routes;
 mod scene;
+mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
+
+use time::Duration;
 
 use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
 use crate::idempotency::Record;
@@ -39,13 +46,16 @@ use crate::store::Tx;
 pub use call::Call;
 use failure::Outcome;
 use ids::Ids;
-use objects::{Page, Request};
+use objects::{Page, Request, Thing};
 use params::Params;
 use scene::{Answer, Origin, Scene};
 
 /// Is the provider; all its state stands in the store.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stripe;
+pub struct Stripe {
+    /// By how much a search lags behind what was written, on the world's clock.
+    pub search_lag: Duration,
+}
 
 impl Provider for Stripe {
     type Request = HttpRequest;
@@ -61,8 +71,8 @@ impl Provider for Stripe {
 
     fn handle(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Reply {
         tx.enter(&call.account);
-        let reply = match carry_out(tx, request, call) {
-            Ok(view) => Reply::view(200, view),
+        let reply = match self.carry_out(tx, request, call) {
+            Ok(reply) => reply,
             Err(failure) => answer::failure(&failure, call),
         };
         answer::executed(reply, request, call)
@@ -89,13 +99,8 @@ impl Provider for Stripe {
         }
     }
 
-    /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since
-    /// a status is all there is to go by, no 400 does.
     fn keeps(&self, status: u16) -> bool {
-        match status {
-            200..=299 | 402 | 404 | 424 => true,
-            _ => status >= 500,
-        }
+        answer::is_kept(status)
     }
 
     fn reference(&self, call: &Call) -> Arc<str> {
@@ -109,36 +114,47 @@ impl HttpProvider for Stripe {
     }
 }
 
-/// Carries a call out: all that can be checked without the world comes first.
-fn carry_out(tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Arc<dyn View>> {
-    let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
-    let route = matched.route;
-    let params = Params::new(&call.fields);
-    params.only_or_expand(route.params)?;
-    let paths = expand::read(&params, route.shows, route.list)?;
-    let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
-    let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
-    let (id, parent) = (decode(matched.id), decode(matched.parent));
-    let mut scene = Scene {
-        tx,
-        params,
-        id: &id,
-        parent: &parent,
-        origin: Origin::Request(Request {
-            id: Arc::clone(&call.request_id),
-            idempotency_key: call.key.clone(),
-        }),
-        ids: Ids::Random,
-    };
-    let answer = (route.run)(&mut scene);
-    events::trim(scene.tx);
-    let (tx, answer) = (&*scene.tx, answer?);
-    Ok(match answer {
-        Answer::One(thing) => Arc::new(expand::expand(tx, thing, &paths)) as Arc<dyn View>,
-        Answer::Page { data, has_more } => Arc::new(Page {
+impl Stripe {
+    /// Carries a call out: all that can be checked without the world comes first.
+    fn carry_out(&self, tx: &mut Tx<'_>, request: &HttpRequest, call: &Call) -> Outcome<Reply> {
+        let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
+        let route = matched.route;
+        let params = Params::new(&call.fields);
+        params.check(matched.parameters)?;
+        let paths = expand::read(&params, route.shows, route.list)?;
+        let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
+        let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();
+        let (id, parent) = (decode(matched.id), decode(matched.parent));
+        let mut scene = Scene {
+            tx,
+            params,
+            id: &id,
+            parent: &parent,
+            base: &request.base,
+            origin: Origin::Request(Request {
+                id: Arc::clone(&call.request_id),
+                idempotency_key: call.key.clone(),
+            }),
+            search_lag: self.search_lag,
+            ids: Ids::Random,
+        };
+        let answer = (route.run)(&mut scene);
+        events::trim(scene.tx);
+        search::note(scene.tx, self.search_lag);
+        let (tx, answer) = (&*scene.tx, answer?);
+        let page = |data: Vec<Thing>, has_more, next: Option<Option<String>>| Page {
             url: request.path.as_str().into(),
             has_more,
             data: data.into_iter().map(|t| expand::expand(tx, t, &paths)).collect(),
-        }),
-    })
+            next: next.map(|token| token.map(Into::into)),
+        };
+        let view = |view: Arc<dyn View>| Reply::view(200, view);
+        Ok(match answer {
+            Answer::One(thing) => view(Arc::new(expand::expand(tx, thing, &paths))),
+            Answer::Page { data, has_more } => view(Arc::new(page(data, has_more, None))),
+            Answer::Found { data, next_page } => view(Arc::new(page(data, next_page.is_some(), Some(next_page)))),
+            Answer::Html(page) => Reply::new(200, page).header("content-type", "text/html; charset=utf-8"),
+            Answer::Redirect(to) => Reply::new(303, "").header("location", to),
+        })
+    }
 }

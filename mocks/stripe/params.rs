@@ -3,6 +3,7 @@
 use super::decimal::Decimal;
 use super::failure::{Failure, Outcome};
 use super::form::{Fields, Value};
+use super::kind::Parameter;
 
 /// The longest text that a parameter may be.
 const MAX_TEXT: usize = 5000;
@@ -47,9 +48,15 @@ impl<'p> Params<'p> {
         self.refuse_unless(|name| allowed.contains(&name))
     }
 
-    /// Refuses parameters of other names; `expand` always is one.
-    pub(crate) fn only_or_expand(&self, allowed: &[&str]) -> Outcome<()> {
-        self.refuse_unless(|name| name == "expand" || allowed.contains(&name))
+    /// Refuses parameters of other names or of the wrong kind; `expand` always is one.
+    pub(crate) fn check(&self, allowed: &[Parameter]) -> Outcome<()> {
+        self.refuse_unless(|name| name == "expand" || allowed.iter().any(|known| known.name == name))?;
+        for known in allowed {
+            if let Some(value) = self.fields.get(known.name) {
+                known.check(value, self)?;
+            }
+        }
+        Ok(())
     }
 
     fn refuse_unless(&self, allowed: impl Fn(&str) -> bool) -> Outcome<()> {
@@ -77,12 +84,17 @@ impl<'p> Params<'p> {
 
     /// Reads what an update does to a text.
     pub(crate) fn change(&self, name: &str) -> Outcome<Change<&'p str>> {
+        self.long_change(name, MAX_TEXT)
+    }
+
+    /// Reads what an update does to a text that may be so long.
+    pub(crate) fn long_change(&self, name: &str, most: usize) -> Outcome<Change<&'p str>> {
         match self.fields.get(name) {
             None => Ok(Change::Keep),
             Some(Value::Text(text)) if text.is_empty() => Ok(Change::Clear),
-            Some(Value::Text(text)) if text.chars().count() > MAX_TEXT => {
+            Some(Value::Text(text)) if text.chars().count() > most => {
                 let start: String = text.chars().take(20).collect();
-                let message = format!("Invalid string: {start}...; must be at most {MAX_TEXT} characters");
+                let message = format!("Invalid string: {start}...; must be at most {most} characters");
                 Err(Failure::invalid(message).param(&self.name(name)))
             }
             Some(Value::Text(text)) => Ok(Change::Set(text)),
@@ -147,12 +159,7 @@ impl<'p> Params<'p> {
         if let Some(found) = allowed.iter().find(|a| **a == text) {
             return Ok(Some(found));
         }
-        let list = match allowed {
-            [only] => (*only).to_owned(),
-            [first, second] => format!("{first} or {second}"),
-            [first @ .., last] => format!("{}, or {last}", first.join(", ")),
-            [] => String::new(),
-        };
+        let list = list_of(allowed);
         let name = self.name(name);
         Err(Failure::invalid(format!("Invalid {name}: must be one of {list}")).param(&name))
     }
@@ -264,6 +271,16 @@ impl<'p> Params<'p> {
 
     fn wrong(&self, kind: &str, name: &str) -> Box<Failure> {
         Failure::invalid(format!("Invalid {kind}")).param(&self.name(name))
+    }
+}
+
+/// Lists words as Stripe's messages do.
+pub(crate) fn list_of(words: &[&str]) -> String {
+    match words {
+        [only] => (*only).to_owned(),
+        [first, second] => format!("{first} or {second}"),
+        [first @ .., last] => format!("{}, or {last}", first.join(", ")),
+        [] => String::new(),
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::LazyLock;
 
 use http::Method;
 
+use super::due;
+use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    balance, charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
-    tokens,
+    authenticate, balance, charges, coupons, customers, disputes, payment_intents, payment_methods, prices, products,
+    promotion_codes, refunds, setup_intents, tokens,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -21,13 +23,15 @@ pub(crate) struct Route {
     path: &'static str,
     pub(crate) name: &'static str,
     effects: &'static [&'static str],
-    /// The parameters it takes, `expand` apart.
-    pub(crate) params: &'static [&'static str],
+    /// The parameters it takes, `expand` apart, each with its kind.
+    params: &'static [&'static str],
     /// What its answer shows.
     pub(crate) shows: Shows,
     pub(crate) list: bool,
     /// Whether a publishable key will do.
     pub(crate) publishable: bool,
+    /// Whether none is needed.
+    pub(crate) keyless: bool,
     pub(crate) run: Handler,
 }
 
@@ -42,6 +46,7 @@ pub(crate) enum Verb {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matched<'p> {
     pub(crate) route: &'static Route,
+    pub(crate) parameters: &'static [Parameter],
     /// The operation, as `about` lists it.
     pub(crate) operation: &'static Operation,
     /// The last id in the path, as sent; empty where there is none.
@@ -57,6 +62,9 @@ static TABLE: &[&[Route]] = &[
     payment_intents::ROUTES,
     charges::ROUTES,
     refunds::ROUTES,
+    disputes::ROUTES,
+    setup_intents::ROUTES,
+    authenticate::ROUTES,
     tokens::ROUTES,
     balance::ROUTES,
     products::ROUTES,
@@ -67,12 +75,17 @@ static TABLE: &[&[Route]] = &[
 
 /// Is what the provider says of itself.
 pub(crate) static ABOUT: LazyLock<About> = LazyLock::new(|| {
+    let schedule = Operation {
+        name: due::OPERATION,
+        kind: Kind::Write,
+        effects: due::EFFECTS,
+    };
     let unrecognized = Operation {
         name: "unrecognized",
         kind: Kind::Write,
         effects: &[],
     };
-    let operations: Vec<Operation> = rows().map(Route::operation).chain([unrecognized]).collect();
+    let operations: Vec<Operation> = rows().map(Route::operation).chain([schedule, unrecognized]).collect();
     About {
         name: "stripe",
         class: Class::KeyEnforced,
@@ -92,8 +105,11 @@ static ROUTERS: LazyLock<[matchit::Router<usize>; 3]> = LazyLock::new(|| {
     })
 });
 
-/// The rows by their places.
-static ROWS: LazyLock<Vec<&'static Route>> = LazyLock::new(|| rows().collect());
+/// The rows by their places, with their parameters.
+static ROWS: LazyLock<Vec<(&'static Route, Vec<Parameter>)>> = LazyLock::new(|| {
+    let read = |route: &'static Route| route.params.iter().copied().map(Parameter::read).collect();
+    rows().map(|route| (route, read(route))).collect()
+});
 
 /// Finds the row that a method and a path name.
 pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Option<Matched<'p>> {
@@ -106,18 +122,21 @@ pub(crate) fn find<'p>(method: &Method, path: &'p str) -> Option<Matched<'p>> {
     let path = path.strip_suffix('/').unwrap_or(path);
     let matched = ROUTERS[verb as usize].at(path).ok()?;
     let place = *matched.value;
+    let (route, parameters) = &ROWS[place];
     Some(Matched {
-        route: ROWS[place],
+        route,
+        parameters,
         operation: &ABOUT.operations[place],
         id: matched.params.get("id").unwrap_or_default(),
         parent: matched.params.get("parent").unwrap_or_default(),
     })
 }
 
-/// Finds the row of an operation.
-pub(crate) fn named(operation: &str) -> &'static Route {
-    let found = rows().find(|route| route.name == operation);
-    found.expect("the name stands in a table of the provider's own")
+/// Names the parameters of an operation.
+pub(crate) fn parameters(operation: &str) -> Vec<&'static str> {
+    let found = ROWS.iter().find(|(route, _)| route.name == operation);
+    let (_, parameters) = found.expect("the name stands in a table of the provider's own");
+    parameters.iter().map(|parameter| parameter.name).collect()
 }
 
 /// Lists the rows, in the order of the operations.
@@ -154,6 +173,15 @@ impl Route {
             ..self
         }
     }
+
+    /// Says that no key is needed: a customer calls it, in a browser.
+    pub(crate) const fn keyless(self) -> Self {
+        Self {
+            publishable: true,
+            keyless: true,
+            ..self
+        }
+    }
 }
 
 /// Makes a row.
@@ -175,6 +203,7 @@ pub(crate) const fn row(
         shows,
         list: false,
         publishable: false,
+        keyless: false,
         run,
     }
 }

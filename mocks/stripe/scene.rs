@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use time::{Duration, OffsetDateTime};
+
 use super::cards::Card;
+use super::due::{self, Work};
 use super::events;
 use super::failure::{Failure, Outcome};
 use super::ids::Ids;
@@ -18,8 +21,12 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) id: &'s str,
     /// The id before it in the path, of what it belongs to; empty where there is none.
     pub(crate) parent: &'s str,
+    /// What stands before a path where the caller reaches this world; empty where nobody called.
+    pub(crate) base: &'s str,
     /// Whence it came, as events tell it.
     pub(crate) origin: Origin,
+    /// By how much a search lags.
+    pub(crate) search_lag: Duration,
     /// How what is made is called.
     pub(crate) ids: Ids<'s>,
 }
@@ -39,7 +46,19 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) enum Answer {
     One(Thing),
-    Page { data: Vec<Thing>, has_more: bool },
+    Page {
+        data: Vec<Thing>,
+        has_more: bool,
+    },
+    /// A page for a browser.
+    Html(String),
+    /// The way to another page.
+    Redirect(String),
+    /// What a search found.
+    Found {
+        data: Vec<Thing>,
+        next_page: Option<String>,
+    },
 }
 
 /// Carries an operation out.
@@ -92,6 +111,11 @@ impl Scene<'_, '_> {
         events::tell(self.tx, &self.origin, kind, thing.into(), Some(before.into()));
     }
 
+    /// Plans work for later; what was planned of the same kind for the same object is forgotten.
+    pub(crate) fn later(&mut self, at: OffsetDateTime, work: Work) {
+        due::later(self.tx, at, work);
+    }
+
     pub(crate) fn now(&self) -> i64 {
         self.tx.now().unix_timestamp()
     }
@@ -111,6 +135,7 @@ impl Scene<'_, '_> {
                 card,
                 customer: None,
                 spent: false,
+                set_up: false,
                 billing: None,
                 metadata: super::metadata::Metadata::default(),
             });

@@ -14,7 +14,7 @@ use super::operations::{
 };
 use super::params::Params;
 use super::scene::{Origin, Scene};
-use super::{Stripe, payment, routes};
+use super::{Stripe, payment, routes, search};
 use crate::attempt::{Put, Resource, Seed, Wrong};
 use crate::store::Tx;
 
@@ -99,10 +99,13 @@ impl Seed for Stripe {
             params: Params::new(&read),
             id,
             parent: "",
+            base: "",
             origin: Origin::Seed,
+            search_lag: self.search_lag,
             ids: Ids::Chosen(&chosen),
         };
         (row.make)(&mut scene).map_err(|failure| vec![wrong(&failure, &given)])?;
+        search::note(tx, self.search_lag);
         let made = row.kind.find(tx, id).expect("it was just made");
         let shown = serde_json::to_value(shown(tx, made));
         Ok(Put {
@@ -114,7 +117,7 @@ impl Seed for Stripe {
 
 impl Row {
     fn fields(&self) -> Vec<&'static str> {
-        let mut fields = [routes::named(self.operation).params, self.more].concat();
+        let mut fields = [&*routes::parameters(self.operation), self.more].concat();
         fields.sort_unstable();
         fields
     }

@@ -175,6 +175,7 @@ mod tests {
             method: http::Method::POST,
             path: "/hooks/a".to_owned(),
             query: String::new(),
+            base: "http://localhost".into(),
             headers: headers
                 .iter()
                 .map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()))

@@ -29,6 +29,7 @@ impl Hooks {
             method,
             path: path.to_owned(),
             query: query.to_owned(),
+            base: "http://localhost".into(),
             headers: headers
                 .iter()
                 .map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()))

@@ -14,6 +14,7 @@
 
 mod asked;
 mod budget;
+mod clockwork;
 mod holds;
 mod line;
 pub mod mail_header;
@@ -28,6 +29,7 @@ mod way;
 
 pub use asked::fired;
 pub use budget::{Budget, Share};
+pub use clockwork::{Clockwork, Scheduled, Woken};
 pub use holds::{Held, Hold, Holds, Release};
 pub use line::{Delivery, Line, Outgoing};
 pub use pause::{Pause, Paused};

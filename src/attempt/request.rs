@@ -20,6 +20,8 @@ pub struct HttpRequest {
     pub path: String,
     /// The query without `?`; empty if there is none.
     pub query: String,
+    /// What stands before the path where its client can reach the same world again: scheme, host, the scope's prefix.
+    pub base: String,
     /// The headers.
     pub headers: HeaderMap,
     /// The whole body.

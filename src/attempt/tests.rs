@@ -105,6 +105,7 @@ async fn call(way: &Way, path: &str, fault: Option<&str>) -> (Option<u16>, bool)
         method: Method::POST,
         path: path.into(),
         query: String::new(),
+        base: "http://localhost".into(),
         headers: HeaderMap::new(),
         body: bytes::Bytes::new(),
     };

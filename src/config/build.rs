@@ -25,6 +25,7 @@ impl Config {
             .arriving(limits.arriving_memory)
             .hang_cap(limits.hang_cap)
             .orders_require_key(self.orders_require_key)
+            .stripe_search_lag(self.stripe_search_lag)
             .admin(self.admin_token.as_ref().map(Secret::reveal), &self.admin_host)
             .smtp(suite::Offer {
                 mechanisms: self.smtp_auth.clone().into(),

@@ -60,6 +60,8 @@ pub struct Config {
     pub admin_token: Option<Secret>,
     /// Whether orders are refused without an Idempotency-Key.
     pub orders_require_key: bool,
+    /// By how much Stripe's search lags.
+    pub stripe_search_lag: Duration,
     /// What may be used up.
     pub limits: Limits,
 }
@@ -179,6 +181,7 @@ impl Config {
             admin_host: Vec::new(),
             admin_token: None,
             orders_require_key: false,
+            stripe_search_lag: Duration::ZERO,
             limits: Limits {
                 journal_entries: 0,
                 body_memory: 0,

@@ -37,9 +37,18 @@ pub(super) enum Kind {
     Secret(Field<Option<Secret>>),
     Log(Field<Log>),
     Switch(Field<bool>),
-    Count { least: u64, field: Field<u64> },
-    Size { least: u64, field: Field<u64> },
+    Count {
+        least: u64,
+        field: Field<u64>,
+    },
+    Size {
+        least: u64,
+        field: Field<u64>,
+    },
+    /// A time that is longer than nothing.
     Time(Field<Duration>),
+    /// A time that may be nothing.
+    Lag(Field<Duration>),
 }
 
 /// Every setting there is, in the order of `--help`.
@@ -57,6 +66,7 @@ pub static SETTINGS: &[Setting] = &[
     row("smtp_auth", PROVIDERS, "LIST", "plain,login", "Offer these logins, any password is right: plain, login, cram-md5, xoauth2; `off` offers none", Kind::Mechanisms(|c| &mut c.smtp_auth)),
     row("smtp_starttls", PROVIDERS, "BOOL", "false", "Offer STARTTLS on the SMTP listener", Kind::Switch(|c| &mut c.smtp_starttls)),
     row("orders_require_key", PROVIDERS, "BOOL", "false", "Refuse an order without an Idempotency-Key (400)", Kind::Switch(|c| &mut c.orders_require_key)),
+    row("stripe_search_lag", PROVIDERS, "TIME", "0s", "Let Stripe's search find what was written only so long after, on the scope's clock; lists and look-ups find it at once", Kind::Lag(|c| &mut c.stripe_search_lag)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
     row("admin_host", ADMIN, "HOST", "", "Accept admin changes under this host name too, besides IPs, localhost and local names. Repeatable", Kind::Names(|c| &mut c.admin_host)),
     row("journal_entries", LIMITS, "COUNT", "100000", "Keep this many attempts in the journal; counts never forget", Kind::Count { least: 0, field: |c| &mut c.limits.journal_entries }),
@@ -158,6 +168,7 @@ impl Kind {
             Self::Size { least, field } => {
                 one(values, problems, field(config), |text| at_least(*least, size(text)?));
             }
+            Self::Lag(field) => one(values, problems, field(config), duration),
             Self::Time(field) => one(values, problems, field(config), |text| match duration(text)? {
                 Duration::ZERO => Err("must be longer than nothing".to_owned()),
                 time => Ok(time),

@@ -60,6 +60,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "smtp_auth" => format!("{:?}", config.smtp_auth),
         "smtp_starttls" => format!("{:?}", config.smtp_starttls),
         "orders_require_key" => format!("{:?}", config.orders_require_key),
+        "stripe_search_lag" => format!("{:?}", config.stripe_search_lag),
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
         "admin_host" => format!("{:?}", config.admin_host),
         "journal_entries" => format!("{:?}", config.limits.journal_entries),

@@ -19,6 +19,20 @@ pub struct Peer {
     pub connection: u64,
 }
 
+impl Peer {
+    /// Stands where there is no client: the suite itself does what was due.
+    pub const NOBODY: Self = Self {
+        address: SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0),
+        connection: 0,
+    };
+
+    /// Returns the address and the connection's number; none where there is no client.
+    fn shown(self) -> (Option<String>, Option<u64>) {
+        let real = self.connection != 0;
+        (real.then(|| self.address.to_string()), real.then_some(self.connection))
+    }
+}
+
 /// Tells what is known of an attempt when it arrives.
 #[derive(Clone, Debug)]
 pub struct Arrival {
@@ -137,6 +151,7 @@ impl Entry {
             .iter()
             .map(|c| (c.by.to_owned(), hex(&c.hash).into()))
             .collect();
+        let (client, connection) = self.arrival.peer.shown();
         serde_json::json!({
             "id": self.id,
             "revision": self.revision,
@@ -159,8 +174,8 @@ impl Entry {
             "answering": rfc3339(self.answering),
             "ended": rfc3339(self.ended),
             "bytes": {"received": self.request.as_ref().map_or(0, Body::size), "sent": self.sent},
-            "client": self.arrival.peer.address.to_string(),
-            "connection": self.arrival.peer.connection,
+            "client": client,
+            "connection": connection,
             "request": self.request.as_ref().map(|body| serde_json::json!({
                 "headers": super::secrets::clean(&String::from_utf8_lossy(&body.head())),
                 "size": body.size(),

@@ -3,10 +3,12 @@
 //! Invariants: an object, its key's record and its count change under one lock or not at all; every change carries the generation of its
 //! world and does nothing after a reset; no lock is held across an await. Lock order: world, then rules, then journal.
 
+mod agenda;
 mod beginning;
 mod scope;
 mod table;
 mod tx;
+mod wakes;
 mod world;
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use dashmap::DashMap;
 use time::{Duration, OffsetDateTime};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Arrival, Ledger, Summary};
@@ -23,6 +26,7 @@ pub use beginning::Beginning;
 pub use scope::{InvalidScope, Scope};
 pub use table::Object;
 pub use tx::Tx;
+use wakes::Wakes;
 pub use world::{Decision, Ticket};
 pub(crate) use world::{Reserved, World};
 
@@ -58,6 +62,7 @@ struct Shared {
     ledger: Ledger,
     beginning: Beginning,
     worlds: DashMap<Scope, Arc<World>>,
+    wakes: Wakes,
     generation: AtomicU64,
     since: Mutex<OffsetDateTime>,
     /// Cancelled by the next reset of all worlds, for what belongs to none.
@@ -90,6 +95,7 @@ impl Store {
             ledger,
             beginning,
             worlds: DashMap::new(),
+            wakes: Wakes::default(),
             generation: AtomicU64::new(1),
             since: Mutex::new(OffsetDateTime::now_utc()),
             over: Mutex::default(),
@@ -112,6 +118,29 @@ impl Store {
     pub fn begin(&self, scope: &Scope, arrival: Arrival) -> Result<Ticket, TooManyScopes> {
         let world = self.world(scope)?;
         Ok(Ticket::begin(Arc::clone(&self.0), world, arrival))
+    }
+
+    /// Counts an arrival that the suite makes itself, if the world wants it in that moment; an unknown world is not made.
+    pub fn begin_if(
+        &self,
+        scope: &Scope,
+        arrival: Arrival,
+        wanted: impl FnOnce(&mut Tx<'_>) -> bool,
+    ) -> Option<Ticket> {
+        let world = self.0.worlds.get(scope).map(|world| Arc::clone(&world))?;
+        Ticket::begin_if(Arc::clone(&self.0), world, arrival, wanted)
+    }
+
+    /// Returns the first moment, on the suite's own clock, in which something is due in a world, or in any; and in which.
+    #[must_use]
+    pub fn first_due(&self, scope: Option<&Scope>) -> Option<(OffsetDateTime, Scope)> {
+        self.0.wakes.first(scope)
+    }
+
+    /// Subscribes to changes of what [`first_due`](Self::first_due) returns, and of the clocks.
+    #[must_use]
+    pub fn due_changes(&self) -> watch::Receiver<()> {
+        self.0.wakes.subscribe()
     }
 
     /// Reads a world by a closure; an unknown world is as it would begin, and is not made. What the closure changes is thrown away.
@@ -210,10 +239,13 @@ impl Store {
                 let world = self.world(scope)?;
                 let mut state = world.lock();
                 state.clock = state.clock.saturating_add(by);
+                world.plan(&state);
             }
             None => {
                 let mut advanced = lock(&self.0.advanced);
                 *advanced = advanced.saturating_add(by);
+                drop(advanced);
+                self.0.wakes.changed();
             }
         }
         Ok(())
@@ -248,13 +280,18 @@ impl Store {
             return Err(TooManyScopes);
         }
         let world = self.0.worlds.entry(scope.clone());
-        Ok(Arc::clone(&world.or_insert_with(|| self.0.begin(scope))))
+        let world = world.or_insert_with(|| {
+            let world = self.0.begin(scope);
+            world.plan(&world.lock());
+            world
+        });
+        Ok(Arc::clone(&world))
     }
 }
 
 impl Shared {
     fn begin(&self, scope: &Scope) -> Arc<World> {
-        Arc::new(World::new(scope.clone(), &self.beginning))
+        Arc::new(World::new(scope.clone(), &self.beginning, self.wakes.clone()))
     }
 
     fn now(&self) -> OffsetDateTime {

@@ -4,6 +4,8 @@ use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use time::OffsetDateTime;
+
 /// Is kept in the store in immutable versions. The table is the type's own; no two types share a name.
 pub trait Object: Any + Send + Sync {
     /// The table's name.
@@ -11,6 +13,11 @@ pub trait Object: Any + Send + Sync {
 
     /// Returns the id, unique in its table and partition.
     fn id(&self) -> Arc<str>;
+
+    /// Says when this version is due, on the world's clock: then the suite wakes whoever keeps it. None where it has no time.
+    fn due(&self) -> Option<OffsetDateTime> {
+        None
+    }
 }
 
 /// One version of any object.

@@ -25,6 +25,8 @@ pub(crate) struct Change {
     pub(crate) id: Arc<str>,
     /// The new version; none removes the object.
     pub(crate) version: Option<Version>,
+    /// When that version is due.
+    pub(crate) due: Option<OffsetDateTime>,
 }
 
 #[derive(Clone)]
@@ -74,6 +76,12 @@ impl<'a> Tx<'a> {
         self.partition = Arc::clone(partition);
     }
 
+    /// Returns the partition in which it stands.
+    #[must_use]
+    pub fn partition(&self) -> &Arc<str> {
+        &self.partition
+    }
+
     /// Returns the time on the world's clock.
     #[must_use]
     pub fn now(&self) -> OffsetDateTime {
@@ -102,13 +110,13 @@ impl<'a> Tx<'a> {
     /// Puts an object's new version, and returns it.
     pub fn put<T: Object>(&mut self, object: T) -> Arc<T> {
         let object = Arc::new(object);
-        self.change::<T>(object.id(), Some(object.clone()));
+        self.change::<T>(object.id(), Some(object.clone()), object.due());
         object
     }
 
     /// Removes an object.
     pub fn remove<T: Object>(&mut self, id: &str) {
-        self.change::<T>(id.into(), None);
+        self.change::<T>(id.into(), None, None);
     }
 
     /// Iterates over a table, newest first, as it was before this closure.
@@ -130,6 +138,31 @@ impl<'a> Tx<'a> {
     #[must_use]
     pub fn newer<'t, T: Object>(&'t self, id: &str) -> Option<impl Iterator<Item = Arc<T>> + use<'t, 'a, T>> {
         Some(self.table::<T>()?.beside(id, true)?.filter_map(downcast))
+    }
+
+    /// Lists what this closure has changed in a table: the newest version of each object, or none where it was removed.
+    #[must_use]
+    pub fn changed<T: Object>(&self) -> Vec<(Arc<str>, Option<Arc<T>>)> {
+        let mut out: Vec<(Arc<str>, Option<Arc<T>>)> = Vec::new();
+        let own = self.commit.changes.iter();
+        for change in own.filter(|c| c.table == T::TABLE && c.partition == self.partition) {
+            let version = change.version.as_ref().and_then(downcast);
+            match out.iter_mut().find(|(id, _)| *id == change.id) {
+                Some((_, known)) => *known = version,
+                None => out.push((Arc::clone(&change.id), version)),
+            }
+        }
+        out
+    }
+
+    /// Iterates over what of a table is due by now, in all partitions and in the order of its time, as it was before this closure: when it
+    /// was due, its partition, the object.
+    pub fn due<T: Object>(&self) -> impl Iterator<Item = (OffsetDateTime, Arc<str>, Arc<T>)> + '_ {
+        let due = self.state.agenda().due(T::TABLE, self.now);
+        due.filter_map(|(at, partition, id)| {
+            let object = downcast(self.state.table(T::TABLE, partition)?.get(id)?)?;
+            Some((at, Arc::clone(partition), object))
+        })
     }
 
     /// Removes the oldest objects of a table that has more than this many.
@@ -222,13 +255,14 @@ impl<'a> Tx<'a> {
         self.now - since >= duration
     }
 
-    fn change<T: Object>(&mut self, id: Arc<str>, version: Option<Version>) {
+    fn change<T: Object>(&mut self, id: Arc<str>, version: Option<Version>, due: Option<OffsetDateTime>) {
         let partition = Arc::clone(&self.partition);
         self.commit.changes.push(Change {
             table: T::TABLE,
             partition,
             id,
             version,
+            due,
         });
     }
 

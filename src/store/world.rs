@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use time::{Duration, OffsetDateTime};
 use tokio_util::sync::CancellationToken;
 
+use super::agenda::Agenda;
 use super::table::Table;
 use super::tx::{Commit, Tx};
+use super::wakes::Wakes;
 use super::{Beginning, Scope, Shared, Snapshot, Stale};
 use crate::ledger::{Arrival, Book, Correlation, Effect, Entry, Fate, Fired, Ledger, Outcome};
 
@@ -31,6 +33,7 @@ pub(crate) struct State {
     tables: HashMap<&'static str, HashMap<Arc<str>, Table>>,
     uniques: HashMap<&'static str, Partitioned<Arc<str>>>,
     reservations: Partitioned<Reserved>,
+    agenda: Agenda,
 }
 
 impl State {
@@ -44,6 +47,7 @@ impl State {
             tables: HashMap::new(),
             uniques: HashMap::new(),
             reservations: HashMap::new(),
+            agenda: Agenda::default(),
         }
     }
 
@@ -53,6 +57,10 @@ impl State {
 
     pub(crate) fn unique(&self, index: &str, partition: &str) -> Option<&HashMap<Arc<str>, Arc<str>>> {
         self.uniques.get(index)?.get(partition)
+    }
+
+    pub(super) fn agenda(&self) -> &Agenda {
+        &self.agenda
     }
 
     pub(crate) fn reservations(&self, partition: &str) -> Option<&HashMap<Arc<str>, Reserved>> {
@@ -76,6 +84,7 @@ impl State {
 
     pub(super) fn apply(&mut self, commit: Commit) {
         for change in commit.changes {
+            self.agenda.set(change.table, &change.partition, &change.id, change.due);
             let table = self.tables.entry(change.table).or_default();
             let table = table.entry(change.partition).or_default();
             match change.version {
@@ -94,12 +103,14 @@ impl State {
 pub(crate) struct World {
     pub(crate) scope: Scope,
     state: Mutex<State>,
+    wakes: Wakes,
 }
 
 impl World {
-    pub(crate) fn new(scope: Scope, beginning: &Beginning) -> Self {
+    /// Makes a world; it is woken by nobody until it is told that it may be.
+    pub(super) fn new(scope: Scope, beginning: &Beginning, wakes: Wakes) -> Self {
         let state = Mutex::new(beginning.state(&scope, 1));
-        Self { scope, state }
+        Self { scope, state, wakes }
     }
 
     /// Locks the world. A panic under the lock leaves no half change: a commit is applied only after the closure returned.
@@ -119,8 +130,24 @@ impl World {
         let mut tx = Tx::new(&mut state, now);
         let result = work(&mut tx);
         let commit = std::mem::take(&mut tx.commit);
-        state.apply(commit);
+        self.apply(&mut state, commit);
         result
+    }
+
+    /// Applies a commit, and has the world woken when the first of what is due now is.
+    fn apply(&self, state: &mut State, commit: Commit) {
+        let before = state.agenda.first();
+        state.apply(commit);
+        if state.agenda.first() != before {
+            self.plan(state);
+        }
+    }
+
+    /// Has the world woken when the first of its objects is due.
+    pub(super) fn plan(&self, state: &State) {
+        let first = state.agenda.first();
+        self.wakes
+            .set(&self.scope, first.map(|at| at.saturating_sub(state.clock)));
     }
 
     /// Says whether nothing has happened here since the last reset.
@@ -151,6 +178,7 @@ impl World {
         for (world, state) in worlds.iter().zip(&mut states) {
             let next = beginning.state(&world.scope, state.generation + 1);
             old.push(std::mem::replace(&mut **state, next));
+            world.plan(state);
             ledger.forget(world.scope.as_str());
         }
         with_it();
@@ -196,9 +224,24 @@ impl std::fmt::Debug for Ticket {
 impl Ticket {
     /// Counts an arrival, and enters it into the journal.
     pub(super) fn begin(shared: Arc<Shared>, world: Arc<World>, arrival: Arrival) -> Self {
+        let begun = Self::begin_if(shared, world, arrival, |_| true);
+        begun.expect("nothing is against it")
+    }
+
+    /// Counts an arrival that the suite makes itself, if the world wants it in that moment.
+    pub(super) fn begin_if(
+        shared: Arc<Shared>,
+        world: Arc<World>,
+        arrival: Arrival,
+        wanted: impl FnOnce(&mut Tx<'_>) -> bool,
+    ) -> Option<Self> {
         let ledger = &shared.ledger;
-        let id = ledger.next_id();
         let mut state = world.lock();
+        let now = shared.now().saturating_add(state.clock);
+        if !wanted(&mut Tx::new(&mut state, now)) {
+            return None;
+        }
+        let id = ledger.next_id();
         state
             .book
             .begin(id, &arrival.provider, arrival.class, &arrival.operation);
@@ -227,7 +270,7 @@ impl Ticket {
             answer: None,
         });
         drop(state);
-        Self {
+        Some(Self {
             shared,
             world,
             generation,
@@ -236,7 +279,7 @@ impl Ticket {
             fallback: Outcome::Incomplete,
             decided: false,
             finished: false,
-        }
+        })
     }
 
     /// Returns the attempt's id.
@@ -329,7 +372,7 @@ impl Ticket {
             Self::decide_under(&self.shared.ledger, &mut state, self.id, decision, effects);
             self.decided = true;
         }
-        state.apply(commit);
+        self.world.apply(&mut state, commit);
         Ok((result, verdict))
     }
 

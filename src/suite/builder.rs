@@ -10,10 +10,11 @@ use tokio_util::task::TaskTracker;
 
 use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
-use crate::attempt::{About, Budget, Holds, Way, Wrong};
+use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
+use crate::mocks::stripe::Stripe;
 use crate::server::tls::Authority;
 use crate::server::{Listener, Shared};
 use crate::store::{Beginning, Store};
@@ -31,6 +32,7 @@ pub struct Builder {
     arriving: u64,
     hang_cap: Duration,
     orders_require_key: bool,
+    stripe: Stripe,
     smtp: Offer,
     guard: Guard,
 }
@@ -54,6 +56,7 @@ impl Default for Builder {
             arriving: 256 << 20,
             hang_cap: Duration::from_secs(30 * 60),
             orders_require_key: false,
+            stripe: Stripe::default(),
             smtp: Offer::default(),
             guard: Guard::default(),
         }
@@ -117,6 +120,12 @@ impl Builder {
         self
     }
 
+    /// Lets Stripe's search find what was written only so long after, on the scope's clock.
+    pub fn stripe_search_lag(mut self, lag: Duration) -> Self {
+        self.stripe.search_lag = time::Duration::try_from(lag).unwrap_or(time::Duration::MAX);
+        self
+    }
+
     /// Sets what SMTP sessions offer.
     pub fn smtp(mut self, offer: Offer) -> Self {
         self.smtp = offer;
@@ -145,7 +154,7 @@ impl Builder {
                 .into();
         }
         let ledger = Ledger::new(self.ledger);
-        let mocks = Mocks::new(&ledger, self.orders_require_key);
+        let mocks = Mocks::new(&ledger, self.stripe, self.orders_require_key);
         let providers: Arc<[&'static About]> = mocks.about().into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
@@ -185,6 +194,8 @@ impl Builder {
             authority,
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
+        let clockwork = Clockwork::default().and(&shared.mocks.stripe);
+        admin.way.tasks.spawn(clockwork.run(admin.way.clone()));
         for listener in listeners {
             listener.serve(&shared);
         }

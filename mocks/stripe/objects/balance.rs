@@ -1,4 +1,4 @@
-//! The balance: one small object a currency, changed with the charge or refund that moves it.
+//! The balance: one small object a currency, and one for each second in which some of it becomes available.
 
 use std::sync::Arc;
 
@@ -8,23 +8,38 @@ use super::{Resource, Shown};
 use crate::mocks::stripe::currency::Currency;
 use crate::store::{Object, Tx};
 
-/// Holds what there is of one currency.
+/// Holds the sum of all balance transactions of one currency.
 #[derive(Clone, Debug)]
 pub(crate) struct Balance {
     pub(crate) currency: Currency,
-    pub(crate) available: i64,
-    pub(crate) pending: i64,
+    pub(crate) amount: i64,
 }
 
-/// Holds what there is of all.
+/// Holds how much of it becomes available at one time.
 #[derive(Clone, Debug)]
-pub(crate) struct Holdings(pub(crate) Vec<Balance>);
+pub(crate) struct Settling {
+    pub(crate) currency: Currency,
+    pub(crate) at: i64,
+    pub(crate) amount: i64,
+}
+
+/// Holds what there is of each currency, and how much of it is pending.
+#[derive(Clone, Debug)]
+pub(crate) struct Holdings(pub(crate) Vec<(Arc<Balance>, i64)>);
 
 impl Object for Balance {
     const TABLE: &'static str = "stripe.balances";
 
     fn id(&self) -> Arc<str> {
         self.currency.code().into()
+    }
+}
+
+impl Object for Settling {
+    const TABLE: &'static str = "stripe.settling";
+
+    fn id(&self) -> Arc<str> {
+        format!("{}:{}", self.currency.code(), self.at).into()
     }
 }
 
@@ -41,12 +56,16 @@ impl Resource for Holdings {
     }
 
     fn show<'s>(&'s self, _: &'s Shown) -> impl Serialize + 's {
-        let sums = |of: fn(&Balance) -> i64| self.0.iter().map(|b| Sum::new(of(b), b.currency)).collect();
+        let sums = |of: fn(i64, i64) -> i64| {
+            let sums = self.0.iter();
+            sums.map(|(balance, pending)| Sum::new(of(balance.amount, *pending), balance.currency))
+                .collect()
+        };
         Json {
             object: "balance",
-            available: sums(|b| b.available),
+            available: sums(|sum, pending| sum - pending),
             livemode: false,
-            pending: sums(|b| b.pending),
+            pending: sums(|_, pending| pending),
         }
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Billing, Kind, Link, Resource, Shipping, Shown, Source, Target};
+use super::{Billing, Cause, Kind, Link, Resource, Shipping, Shown, Source, Target};
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::declines::Decline;
-use crate::mocks::stripe::ids::sibling;
+use crate::mocks::stripe::ids::{letters, sibling};
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
 
@@ -34,8 +34,17 @@ pub(crate) struct Charge {
     pub(crate) metadata: Metadata,
     pub(crate) billing: Option<Arc<Billing>>,
     pub(crate) terms: Option<Arc<Terms>>,
+    /// Whether its holder authenticated.
+    pub(crate) secured: bool,
+    pub(crate) history: Option<Box<History>>,
+}
+
+/// Holds what happened to few charges after they were made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
     /// The refunds, oldest first.
-    pub(crate) refunds: Option<Arc<[Arc<str>]>>,
+    pub(crate) refunds: Vec<Arc<str>>,
+    pub(crate) dispute: Option<Arc<str>>,
 }
 
 /// Holds what few charges have.
@@ -61,6 +70,7 @@ impl Resource for Charge {
     const WORD: &'static str = "charge";
     const OBJECT: &'static str = "charge";
     const LINKS: &'static [(&'static str, Target)] = &[
+        ("balance_transaction", Target::One(Kind::Movement)),
         ("customer", Target::One(Kind::Customer)),
         ("payment_intent", Target::One(Kind::Intent)),
         ("refunds", Target::Many(Kind::Refund)),
@@ -76,6 +86,7 @@ impl Resource for Charge {
 
     fn reference(&self, field: &str) -> Option<Arc<str>> {
         match field {
+            "balance_transaction" => self.movement().map(Arc::from),
             "customer" => self.customer.clone(),
             "payment_intent" => self.intent.clone(),
             _ => None,
@@ -83,8 +94,7 @@ impl Resource for Charge {
     }
 
     fn members(&self, _: &str) -> Vec<Arc<str>> {
-        let refunds = self.refunds.as_deref().unwrap_or_default();
-        refunds.iter().rev().cloned().collect()
+        self.refunds().iter().rev().cloned().collect()
     }
 
     fn members_url(&self, _: &str) -> String {
@@ -109,7 +119,7 @@ impl Resource for Charge {
             application: (),
             application_fee: (),
             application_fee_amount: (),
-            balance_transaction: self.captured.then(|| sibling("txn_", id)),
+            balance_transaction: shown.link_made("balance_transaction", self.movement()),
             billing_details: self.billing.as_deref().unwrap_or(&NOBODY),
             calculated_statement_descriptor: self.paid().then_some("ACKDROP"),
             captured: self.captured,
@@ -117,7 +127,7 @@ impl Resource for Charge {
             currency: self.currency,
             customer: shown.link("customer", &self.customer),
             description: self.description.as_deref(),
-            disputed: false,
+            disputed: self.dispute().is_some(),
             failure_balance_transaction: (),
             failure_code: self.decline.map(|d| d.code),
             failure_message: self.decline.map(|d| d.message),
@@ -183,6 +193,20 @@ impl Charge {
         self.decline.is_none()
     }
 
+    /// Makes the id of its balance transaction; what is not captured has none.
+    fn movement(&self) -> Option<String> {
+        self.captured.then(|| Cause::Charge.id(&self.id))
+    }
+
+    /// Lists the ids of its refunds, oldest first.
+    pub(crate) fn refunds(&self) -> &[Arc<str>] {
+        self.history.as_deref().map_or(&[], |history| &history.refunds)
+    }
+
+    pub(crate) fn dispute(&self) -> Option<&Arc<str>> {
+        self.history.as_deref()?.dispute.as_ref()
+    }
+
     /// Says whether all of it went back: after a partial capture the rest counts as returned.
     pub(crate) fn refunded(&self) -> bool {
         self.paid() && self.amount_refunded == self.amount
@@ -211,7 +235,15 @@ impl Charge {
             network: card.test.brand,
             network_transaction_id: (),
             regulated_status: "unregulated",
-            three_d_secure: (),
+            three_d_secure: self.secured.then(|| ThreeDSecure {
+                authentication_flow: "challenge",
+                electronic_commerce_indicator: "05",
+                exemption_indicator: (),
+                result: "authenticated",
+                result_reason: (),
+                transaction_id: letters(&[b"3d secure", self.id.as_bytes()], 20),
+                version: "2.2.0",
+            }),
             wallet: (),
         }
     }
@@ -229,7 +261,7 @@ struct Json<'s> {
     application: (),
     application_fee: (),
     application_fee_amount: (),
-    balance_transaction: Option<String>,
+    balance_transaction: Link<'s>,
     billing_details: &'s Billing,
     calculated_statement_descriptor: Option<&'static str>,
     captured: bool,
@@ -311,8 +343,19 @@ struct CardDetails {
     network: &'static str,
     network_transaction_id: (),
     regulated_status: &'static str,
-    three_d_secure: (),
+    three_d_secure: Option<ThreeDSecure>,
     wallet: (),
+}
+
+#[derive(Serialize)]
+struct ThreeDSecure {
+    authentication_flow: &'static str,
+    electronic_commerce_indicator: &'static str,
+    exemption_indicator: (),
+    result: &'static str,
+    result_reason: (),
+    transaction_id: String,
+    version: &'static str,
 }
 
 #[derive(Serialize)]

@@ -31,6 +31,10 @@ pub(crate) struct Intent {
     pub(crate) metadata: Metadata,
     pub(crate) failed: Option<Box<Failed>>,
     pub(crate) canceled: Option<Box<(i64, Option<&'static str>)>>,
+    /// Whether the holder has authenticated for the method that is to be charged.
+    pub(crate) authenticated: bool,
+    /// Where the holder is to authenticate.
+    pub(crate) page: Option<Arc<str>>,
     pub(crate) terms: Option<Arc<IntentTerms>>,
 }
 
@@ -136,7 +140,6 @@ impl Resource for Intent {
     fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         let terms = self.terms.as_deref();
         let text = |get: fn(&IntentTerms) -> &Option<Box<str>>| terms.and_then(|t| get(t).as_deref());
-        let secret = letters(&[b"client secret", self.id.as_bytes()], 25);
         Json {
             id: &self.id,
             object: "payment_intent",
@@ -153,7 +156,7 @@ impl Resource for Intent {
             canceled_at: self.canceled.as_deref().map(|(at, _)| *at),
             cancellation_reason: self.canceled.as_deref().and_then(|(_, reason)| *reason),
             capture_method: self.capture_method,
-            client_secret: format!("{}_secret_{secret}", self.id),
+            client_secret: self.client_secret(),
             confirmation_method: if self.confirmation_manual {
                 "manual"
             } else {
@@ -170,7 +173,10 @@ impl Resource for Intent {
             livemode: false,
             managed_payments: (),
             metadata: &self.metadata,
-            next_action: self.next_action(text(|t| &t.return_url)),
+            next_action: match self.status {
+                Status::RequiresAction => NextAction::of(self.page.as_deref(), text(|t| &t.return_url), &self.id),
+                _ => None,
+            },
             on_behalf_of: (),
             payment_method: shown.link("payment_method", &self.method),
             payment_method_configuration_details: (),
@@ -208,6 +214,11 @@ impl Intent {
         }
     }
 
+    pub(crate) fn client_secret(&self) -> String {
+        let secret = letters(&[b"client secret", self.id.as_bytes()], 25);
+        format!("{}_secret_{secret}", self.id)
+    }
+
     /// Takes over what a charge of it has become.
     pub(crate) fn took(&mut self, charge: &Charge) {
         self.charge = Some(Arc::clone(&charge.id));
@@ -219,23 +230,23 @@ impl Intent {
             self.status = Status::RequiresCapture;
         }
     }
+}
 
-    fn next_action<'s>(&'s self, return_url: Option<&'s str>) -> Option<NextAction<'s>> {
-        if self.status != Status::RequiresAction {
-            return None;
-        }
-        let url = format!("https://hooks.stripe.com/3d_secure_2/hosted?payment_intent={}", self.id);
+impl<'s> NextAction<'s> {
+    /// Sends the holder to a page, or lets Stripe.js do so where nobody said where to come back.
+    pub(crate) fn of(page: Option<&'s str>, return_url: Option<&'s str>, id: &str) -> Option<Self> {
+        let url = page?;
         Some(match return_url {
-            Some(return_url) => NextAction {
+            Some(return_url) => Self {
                 redirect_to_url: Some(Redirect { return_url, url }),
                 kind: "redirect_to_url",
                 use_stripe_sdk: None,
             },
-            None => NextAction {
+            None => Self {
                 redirect_to_url: None,
                 kind: "use_stripe_sdk",
                 use_stripe_sdk: Some(Sdk {
-                    source: sibling("src_", &self.id),
+                    source: sibling("src_", id),
                     stripe_js: url,
                     kind: "three_d_secure_redirect",
                 }),
@@ -245,7 +256,7 @@ impl Intent {
 }
 
 impl Failed {
-    fn show(&self) -> LastError<'_> {
+    pub(crate) fn show(&self) -> LastError<'_> {
         let decline = self.decline;
         LastError {
             advice_code: decline.advice_code,
@@ -257,7 +268,7 @@ impl Failed {
             network_decline_code: decline.network_decline_code,
             param: decline.param,
             payment_method: Thing::Method(Arc::clone(&self.method)).plain(),
-            kind: "card_error",
+            kind: decline.kind(),
         }
     }
 }
@@ -329,31 +340,31 @@ struct CardOptions {
 }
 
 #[derive(Serialize)]
-struct NextAction<'s> {
+pub(crate) struct NextAction<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     redirect_to_url: Option<Redirect<'s>>,
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    use_stripe_sdk: Option<Sdk>,
+    use_stripe_sdk: Option<Sdk<'s>>,
 }
 
 #[derive(Serialize)]
 struct Redirect<'s> {
     return_url: &'s str,
-    url: String,
+    url: &'s str,
 }
 
 #[derive(Serialize)]
-struct Sdk {
+struct Sdk<'s> {
     source: String,
-    stripe_js: String,
+    stripe_js: &'s str,
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
 #[derive(Serialize)]
-struct LastError<'s> {
+pub(crate) struct LastError<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     advice_code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

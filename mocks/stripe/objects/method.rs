@@ -19,6 +19,8 @@ pub(crate) struct Method {
     pub(crate) customer: Option<Arc<str>>,
     /// Whether it was charged without a customer, or detached: then it can never be used again.
     pub(crate) spent: bool,
+    /// Whether it was set up to be charged while its holder is away.
+    pub(crate) set_up: bool,
     pub(crate) billing: Option<Arc<Billing>>,
     pub(crate) metadata: Metadata,
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Kind, Link, Resource, Shown, Target};
+use super::{Cause, Kind, Link, Resource, Shown, Target};
 use crate::mocks::stripe::currency::Currency;
-use crate::mocks::stripe::ids::sibling;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
 
@@ -22,7 +21,46 @@ pub(crate) struct Refund {
     pub(crate) intent: Option<Arc<str>>,
     pub(crate) method: Option<Arc<str>>,
     pub(crate) reason: Option<&'static str>,
+    pub(crate) status: RefundStatus,
+    /// Whether it moved the balance: what was not captured did not.
+    pub(crate) moved: bool,
     pub(crate) metadata: Metadata,
+}
+
+/// Says what has become of a refund.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefundStatus {
+    Pending,
+    Succeeded,
+    Failed,
+    Canceled,
+}
+
+impl RefundStatus {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// Says whether the money stayed where it was in the end.
+    pub(crate) fn is_undone(self) -> bool {
+        matches!(self, Self::Failed | Self::Canceled)
+    }
+}
+
+impl Refund {
+    fn movement(&self) -> Option<String> {
+        self.moved.then(|| Cause::Refund.id(&self.id))
+    }
+
+    fn reversal(&self) -> Option<String> {
+        let reversed = self.moved && self.status.is_undone();
+        reversed.then(|| Cause::RefundFailure.id(&self.id))
+    }
 }
 
 impl Object for Refund {
@@ -37,8 +75,10 @@ impl Resource for Refund {
     const WORD: &'static str = "refund";
     const OBJECT: &'static str = "refund";
     const LINKS: &'static [(&'static str, Target)] = &[
+        ("balance_transaction", Target::One(Kind::Movement)),
         ("charge", Target::One(Kind::Charge)),
         ("customer", Target::One(Kind::Customer)),
+        ("failure_balance_transaction", Target::One(Kind::Movement)),
         ("payment_intent", Target::One(Kind::Intent)),
     ];
 
@@ -52,6 +92,8 @@ impl Resource for Refund {
 
     fn reference(&self, field: &str) -> Option<Arc<str>> {
         match field {
+            "balance_transaction" => self.movement().map(Arc::from),
+            "failure_balance_transaction" => self.reversal().map(Arc::from),
             "charge" => Some(Arc::clone(&self.charge)),
             "customer" => self.customer.clone(),
             "payment_intent" => self.intent.clone(),
@@ -64,7 +106,7 @@ impl Resource for Refund {
             id: &self.id,
             object: "refund",
             amount: self.amount,
-            balance_transaction: sibling("txn_", &self.id),
+            balance_transaction: shown.link_made("balance_transaction", self.movement()),
             charge: shown.link_to("charge", &self.charge),
             created: self.created,
             currency: self.currency,
@@ -79,13 +121,18 @@ impl Resource for Refund {
                 },
                 kind: "card",
             },
+            failure_balance_transaction: self
+                .reversal()
+                .map(|id| shown.link_made("failure_balance_transaction", Some(id))),
+            failure_reason: (self.status == RefundStatus::Failed).then_some("unknown"),
             metadata: &self.metadata,
             payment_intent: shown.link("payment_intent", &self.intent),
             payment_method: self.method.as_deref(),
+            pending_reason: (self.status == RefundStatus::Pending).then_some("processing"),
             reason: self.reason,
             receipt_number: (),
             source_transfer_reversal: (),
-            status: "succeeded",
+            status: self.status.as_str(),
             transfer_reversal: (),
         }
     }
@@ -96,16 +143,22 @@ struct Json<'s> {
     id: &'s str,
     object: &'static str,
     amount: i64,
-    balance_transaction: String,
+    balance_transaction: Link<'s>,
     charge: Link<'s>,
     created: i64,
     currency: Currency,
     customer: Link<'s>,
     customer_account: (),
     destination_details: Destination,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_balance_transaction: Option<Link<'s>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure_reason: Option<&'static str>,
     metadata: &'s Metadata,
     payment_intent: Link<'s>,
     payment_method: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending_reason: Option<&'static str>,
     reason: Option<&'static str>,
     receipt_number: (),
     source_transfer_reversal: (),

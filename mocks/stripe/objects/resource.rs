@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    CardSource, Charge, Coupon, Customer, Deleted, Event, Holdings, Intent, Method, Price, Product, Promotion, Refund,
-    Shown, Token,
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Price,
+    Product, Promotion, Refund, Setup, Shown, Token,
 };
 use crate::store::Tx;
 
@@ -51,6 +51,8 @@ pub(crate) trait Resource: Sized {
 pub(crate) enum Target {
     /// To one object, whose id it holds.
     One(Kind),
+    /// To one object of one of these kinds.
+    OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
 }
@@ -143,13 +145,16 @@ resources! {
     Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
+    Dispute: Dispute,
     Event: Event,
     Intent: Intent,
     Method: Method,
     Price: Price,
     Product: Product,
     Promotion: Promotion,
+    Movement: BalanceTransaction,
     Refund: Refund,
+    Setup: Setup,
     Token: Token,
 }
 

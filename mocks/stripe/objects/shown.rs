@@ -30,6 +30,8 @@ pub(crate) struct Page {
     pub(crate) url: Box<str>,
     pub(crate) has_more: bool,
     pub(crate) data: Vec<Shown>,
+    /// The page of what a search found, with the token of the next.
+    pub(crate) next: Option<Option<Box<str>>>,
 }
 
 /// Is a reference as it is shown.
@@ -37,6 +39,8 @@ pub(crate) struct Page {
 pub(crate) enum Link<'s> {
     Null,
     Id(&'s str),
+    /// An id that is made when it is shown.
+    Made(String),
     Expanded(&'s Expanded),
 }
 
@@ -53,6 +57,12 @@ impl Shown {
     /// Returns a reference that is always there as it is shown here.
     pub(crate) fn link_to<'s>(&'s self, field: &str, id: &'s str) -> Link<'s> {
         self.expansion(field).map_or(Link::Id(id), Link::Expanded)
+    }
+
+    /// Returns a reference whose id is made, where there is one, as it is shown here.
+    pub(crate) fn link_made(&self, field: &str, id: Option<String>) -> Link<'_> {
+        let made = || id.map_or(Link::Null, Link::Made);
+        self.expansion(field).map_or_else(made, Link::Expanded)
     }
 
     pub(crate) fn expansion(&self, field: &str) -> Option<&Expanded> {
@@ -75,10 +85,14 @@ impl View for Page {
 
 impl Serialize for Page {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut page = serializer.serialize_struct("Page", 4)?;
-        page.serialize_field("object", "list")?;
+        let mut page = serializer.serialize_struct("Page", 5)?;
+        let kind = if self.next.is_some() { "search_result" } else { "list" };
+        page.serialize_field("object", kind)?;
         page.serialize_field("data", &self.data)?;
         page.serialize_field("has_more", &self.has_more)?;
+        if let Some(next) = &self.next {
+            page.serialize_field("next_page", next)?;
+        }
         page.serialize_field("url", &self.url)?;
         page.end()
     }
@@ -98,6 +112,7 @@ impl Serialize for Link<'_> {
         match self {
             Self::Null => serializer.serialize_none(),
             Self::Id(id) => serializer.serialize_str(id),
+            Self::Made(id) => serializer.serialize_str(id),
             Self::Expanded(expanded) => expanded.serialize(serializer),
         }
     }

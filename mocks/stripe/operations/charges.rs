@@ -15,12 +15,14 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Payer, Scene};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/charges", "charges.create", Kind::Charge, &["charge"], CHARGE_CREATE, create),
     row(Get, "/v1/charges", "charges.list", Kind::Charge, &[],
         &["created", "customer", "ending_before", "limit", "payment_intent", "starting_after", "transfer_group"], list).listing(),
+    row(Get, "/v1/charges/search", "charges.search", Kind::Charge, &[], SEARCH, search::<Charge>).listing(),
     row(Get, "/v1/charges/{id}", "charges.retrieve", Kind::Charge, &[], &[], retrieve),
     row(Post, "/v1/charges/{id}", "charges.update", Kind::Charge, &["charge_update"],
         &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"], update),
@@ -61,6 +63,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         currency,
         capture,
         card: payer.card,
+        secured: false,
         customer,
         intent: None,
         method,
@@ -69,7 +72,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         billing: payer.billing,
         terms: named.then(|| terms.into()),
     };
-    let charge = payment::charge(scene.tx, order, decline);
+    let charge = payment::charge(scene, order, decline);
     match decline {
         Some(decline) => Err(Failure::card(decline).charge(&charge.id)),
         None => Ok(Answer::One(Thing::Charge(charge))),
@@ -82,7 +85,8 @@ pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
-    let mut charge = Charge::clone(&*scene.own::<Charge>(Kind::Charge, "id")?);
+    let before = scene.own::<Charge>(Kind::Charge, "id")?;
+    let mut charge = Charge::clone(&before);
     charge.metadata.merge(&params)?;
     params.change("description")?.apply(&mut charge.description);
     let mut terms = charge.terms.as_deref().cloned().unwrap_or_default();
@@ -104,6 +108,7 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     }
     let charge = scene.tx.put(charge);
     scene.tx.effect("charge_update", &charge.id);
+    scene.changed("charge.updated", before, Arc::clone(&charge));
     Ok(Answer::One(Thing::Charge(charge)))
 }
 
@@ -118,7 +123,7 @@ pub(crate) fn capture(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     if TERMS.iter().any(|name| params.has(name)) {
         changed.terms = Some(terms.into());
     }
-    let charge = payment::capture(scene.tx, &changed, amount);
+    let charge = payment::capture(scene, &changed, amount);
     Ok(Answer::One(Thing::Charge(charge)))
 }
 

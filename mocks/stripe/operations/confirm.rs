@@ -10,7 +10,8 @@ use crate::mocks::stripe::params::Params;
 use crate::mocks::stripe::payment::{self, Order};
 use crate::mocks::stripe::scene::{Scene, unexpected_state};
 
-use super::payment_methods::check_unspent;
+use super::authenticate;
+use super::payment_methods::{self, check_owner, check_unspent};
 
 /// Says how the holder can be asked.
 #[derive(Clone, Copy, Debug)]
@@ -22,13 +23,19 @@ pub(crate) struct Presence {
 }
 
 /// Says what a card makes of a confirmation.
-enum Verdict {
+pub(crate) enum Verdict {
     Taken,
     AsksHolder,
     Refused(&'static Decline),
 }
 
 impl Presence {
+    /// The holder is there, and has just shown it.
+    pub(crate) const HERE: Self = Self {
+        off_session: false,
+        error_on_requires_action: false,
+    };
+
     pub(crate) fn read(params: &Params<'_>) -> Outcome<Self> {
         // `off_session` also takes the older words `one_off` and `recurring`.
         let off_session = match params.text("off_session")? {
@@ -51,21 +58,29 @@ pub(crate) fn confirm(
     presence: Presence,
 ) -> Outcome<Arc<Intent>> {
     let method = method_of(scene, &intent, made)?;
-    match judge(&method, presence) {
-        Verdict::Refused(decline) => Err(refused(scene, intent, method, decline)),
+    intent.page = None;
+    let told = match judge(&method, presence, intent.authenticated) {
+        Verdict::Refused(decline) => return Err(refused(scene, intent, method, decline)),
         Verdict::AsksHolder => {
             scene.tx.put(method);
             intent.status = Status::RequiresAction;
-            Ok(scene.tx.put(intent))
+            intent.page = Some(authenticate::page_url(scene, "payment_intents", &intent.id));
+            "payment_intent.requires_action"
         }
         Verdict::Taken => {
             let order = order(scene, &intent, &method);
-            let charge = payment::charge(scene.tx, order, None);
-            scene.tx.put(kept(method, &intent));
+            let charge = payment::charge(scene, order, None);
+            keep(scene, method, &intent);
             intent.took(&charge);
-            Ok(scene.tx.put(intent))
+            match intent.status {
+                Status::Succeeded => "payment_intent.succeeded",
+                _ => "payment_intent.amount_capturable_updated",
+            }
         }
-    }
+    };
+    let intent = scene.tx.put(intent);
+    scene.event(told, Arc::clone(&intent));
+    Ok(intent)
 }
 
 /// Finds the method of an intent that is to be confirmed, and checks that it may be used for it.
@@ -81,67 +96,78 @@ fn method_of(scene: &Scene<'_, '_>, intent: &Intent, made: Option<Method>) -> Ou
     let method = made.or_else(stored);
     let method = method.ok_or_else(|| Failure::no_such("PaymentMethod", id, "payment_method"))?;
     check_unspent(&method)?;
-    check_owner(&method, intent)?;
+    check_owner(&method, intent.customer.as_ref())?;
     Ok(method)
 }
 
-fn check_owner(method: &Method, intent: &Intent) -> Outcome<()> {
-    let message = match (&method.customer, &intent.customer) {
-        (None, _) => return Ok(()),
-        (Some(owner), Some(customer)) if owner == customer => return Ok(()),
-        (Some(_), None) => {
-            "The payment method you provided is attached to a customer so for security purposes you must provide the \
-             customer in the request."
-                .to_owned()
-        }
-        (Some(_), Some(_)) => format!(
-            "The customer does not have a payment method with the ID {}. The payment method must be attached to the \
-             customer.",
-            method.id
-        ),
+/// Says what a card makes of a payment or a set-up.
+pub(crate) fn judge(method: &Method, presence: Presence, authenticated: bool) -> Verdict {
+    let (unless_set_up, then) = match method.card.test.behaviour {
+        Behaviour::Succeeds => return Verdict::Taken,
+        Behaviour::Declines(decline) | Behaviour::DeclinesLater(decline) => return Verdict::Refused(decline),
+        Behaviour::Authenticates { unless_set_up, then } => (unless_set_up, then),
     };
-    Err(Failure::invalid(message).param("payment_method"))
-}
-
-fn judge(method: &Method, presence: Presence) -> Verdict {
-    match method.card.test.behaviour {
-        Behaviour::Succeeds => Verdict::Taken,
-        Behaviour::Declines(decline) | Behaviour::DeclinesLater(decline) => Verdict::Refused(decline),
-        Behaviour::Authenticates if presence.off_session => Verdict::Refused(&AUTHENTICATION),
-        Behaviour::Authenticates if presence.error_on_requires_action => Verdict::Refused(&NOT_HANDLED),
-        Behaviour::Authenticates => Verdict::AsksHolder,
+    let spared = presence.off_session && unless_set_up && method.set_up;
+    match then {
+        Some(decline) if authenticated || spared => Verdict::Refused(decline),
+        None if authenticated || spared => Verdict::Taken,
+        _ if presence.off_session => Verdict::Refused(&AUTHENTICATION),
+        _ if presence.error_on_requires_action => Verdict::Refused(&NOT_HANDLED),
+        _ => Verdict::AsksHolder,
     }
 }
 
 /// Keeps what a decline leaves behind: a failed charge, and an intent that needs another method.
-fn refused(scene: &mut Scene<'_, '_>, mut intent: Intent, method: Method, decline: &'static Decline) -> Box<Failure> {
+fn refused(scene: &mut Scene<'_, '_>, intent: Intent, method: Method, decline: &'static Decline) -> Box<Failure> {
     let order = order(scene, &intent, &method);
-    let charge = payment::charge(scene.tx, order, Some(decline));
+    let charge = payment::charge(scene, order, Some(decline));
     let method = scene.tx.put(method);
-    intent.status = Status::RequiresPaymentMethod;
-    intent.method = None;
-    intent.charge = Some(Arc::clone(&charge.id));
-    intent.failed = Some(Box::new(Failed {
-        decline,
-        charge: Some(Arc::clone(&charge.id)),
-        method: Arc::clone(&method),
-    }));
-    let intent = scene.tx.put(intent);
+    let intent = fell_through(scene, intent, decline, Some(&charge.id), &method);
     Failure::card(decline)
         .charge(&charge.id)
         .intent(Thing::Intent(intent).plain())
         .method(Thing::Method(method).plain())
 }
 
-/// Returns the method after it was charged: attached where it is to be used again, else spent.
-fn kept(mut method: Method, intent: &Intent) -> Method {
-    let again = intent.terms.as_deref().and_then(|t| t.setup_future_usage).is_some();
+/// Puts an intent whose payment failed: it needs another method.
+pub(crate) fn fell_through(
+    scene: &mut Scene<'_, '_>,
+    mut intent: Intent,
+    decline: &'static Decline,
+    charge: Option<&Arc<str>>,
+    method: &Arc<Method>,
+) -> Arc<Intent> {
+    intent.status = Status::RequiresPaymentMethod;
+    intent.method = None;
+    intent.authenticated = false;
+    intent.page = None;
+    if let Some(charge) = charge {
+        intent.charge = Some(Arc::clone(charge));
+    }
+    intent.failed = Some(Box::new(Failed {
+        decline,
+        charge: charge.cloned(),
+        method: Arc::clone(method),
+    }));
+    let intent = scene.tx.put(intent);
+    scene.event("payment_intent.payment_failed", Arc::clone(&intent));
+    intent
+}
+
+/// Keeps the method after it was charged: attached where it is to be used again, else spent.
+fn keep(scene: &mut Scene<'_, '_>, mut method: Method, intent: &Intent) {
+    let again = intent.terms.as_deref().and_then(|t| t.setup_future_usage);
+    method.set_up |= again == Some("off_session");
     match (&method.customer, &intent.customer) {
         (Some(_), _) => {}
-        (None, Some(customer)) if again => method.customer = Some(Arc::clone(customer)),
+        (None, Some(customer)) if again.is_some() => {
+            method.customer = Some(Arc::clone(customer));
+            payment_methods::put_attached(scene, method);
+            return;
+        }
         (None, _) => method.spent = true,
     }
-    method
+    scene.tx.put(method);
 }
 
 fn order(scene: &mut Scene<'_, '_>, intent: &Intent, method: &Method) -> Order {
@@ -151,6 +177,7 @@ fn order(scene: &mut Scene<'_, '_>, intent: &Intent, method: &Method) -> Order {
         currency: intent.currency,
         capture: intent.capture_method != CaptureMethod::Manual,
         card: method.card,
+        secured: intent.authenticated,
         customer: intent.customer.clone(),
         intent: Some(Arc::clone(&intent.id)),
         method: Some(Arc::clone(&method.id)),

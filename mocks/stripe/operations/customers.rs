@@ -13,6 +13,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::payment_methods;
 
@@ -21,6 +22,7 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/customers", "customers.create", Kind::Customer, &["customer"], CUSTOMER_CREATE, create),
     row(Get, "/v1/customers", "customers.list", Kind::Customer, &[],
         &["created", "email", "ending_before", "limit", "starting_after", "test_clock"], list).listing(),
+    row(Get, "/v1/customers/search", "customers.search", Kind::Customer, &[], SEARCH, search::<Customer>).listing(),
     row(Get, "/v1/customers/{id}", "customers.retrieve", Kind::Customer, &[], &[], retrieve),
     row(Post, "/v1/customers/{id}", "customers.update", Kind::Customer, &["customer_update"], CUSTOMER_UPDATE, update),
     row(Delete, "/v1/customers/{id}", "customers.delete", Kind::Customer, &["customer_delete"], &[], delete),
@@ -49,7 +51,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let method = payment_methods::attached(method, &customer.id)?;
         set_default_method(scene, &mut customer, &params, Some(&method.id))?;
         keep_source(scene, &mut customer, &params)?;
-        scene.tx.put(method);
+        payment_methods::put_attached(scene, method);
     } else {
         set_default_method(scene, &mut customer, &params, None)?;
         keep_source(scene, &mut customer, &params)?;
@@ -183,6 +185,7 @@ fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Para
         card: payer.card,
         customer: Some(Arc::clone(&customer.id)),
         spent: false,
+        set_up: false,
         billing: payer.billing,
         metadata: Metadata::default(),
     };

@@ -1,14 +1,18 @@
 //! What each operation does.
 
+pub(crate) mod authenticate;
 pub(crate) mod balance;
 pub(crate) mod charges;
 pub(crate) mod confirm;
 pub(crate) mod coupons;
 pub(crate) mod customers;
+pub(crate) mod disputes;
+pub(crate) mod intent_terms;
 pub(crate) mod payment_intents;
 pub(crate) mod payment_methods;
 pub(crate) mod prices;
 pub(crate) mod products;
 pub(crate) mod promotion_codes;
 pub(crate) mod refunds;
+pub(crate) mod setup_intents;
 pub(crate) mod tokens;

@@ -6,10 +6,7 @@ use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{
-    CaptureMethod, Charge, Intent, IntentTerms, Kind, Method, Shipping, Status, Thing,
-};
-use crate::mocks::stripe::params::{Change, Params};
+use crate::mocks::stripe::objects::{CaptureMethod, Charge, Intent, Kind, Status, Thing};
 use crate::mocks::stripe::payment;
 use crate::mocks::stripe::routes::{
     Route,
@@ -17,9 +14,10 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, unexpected_state};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::confirm::{Presence, confirm as take};
-use super::payment_methods;
+use super::intent_terms::{automatic, choose_method, merge};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -27,6 +25,7 @@ pub(crate) static ROUTES: &[Route] = &[
         INTENT_CREATE, create),
     row(Get, "/v1/payment_intents", "payment_intents.list", Kind::Intent, &[],
         &["created", "customer", "customer_account", "ending_before", "limit", "starting_after"], list).listing(),
+    row(Get, "/v1/payment_intents/search", "payment_intents.search", Kind::Intent, &[], SEARCH, search::<Intent>).listing(),
     row(Get, "/v1/payment_intents/{id}", "payment_intents.retrieve", Kind::Intent, &[], &["client_secret"], retrieve),
     row(Post, "/v1/payment_intents/{id}", "payment_intents.update", Kind::Intent, &["payment_intent_update"],
         INTENT_UPDATE, update),
@@ -101,14 +100,21 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         metadata: Metadata::read(&params)?,
         failed: None,
         canceled: None,
+        authenticated: false,
+        page: None,
         terms: None,
     };
     if params.one_of("confirmation_method", &["automatic", "manual"])? == Some("manual") {
         intent.confirmation_manual = true;
     }
     merge(scene, &mut intent, &params)?;
-    automatic(&mut intent, &params)?;
+    if let Some(redirects) = automatic(&params)? {
+        let mut terms = intent.terms.as_deref().cloned().unwrap_or_default();
+        terms.automatic = Some(redirects);
+        intent.terms = Some(terms.into());
+    }
     let made = choose_method(scene, &mut intent, &params)?;
+    scene.event("payment_intent.created", Arc::new(intent.clone()));
     let intent = if confirm {
         take(scene, intent, made, presence)?
     } else {
@@ -217,10 +223,11 @@ pub(crate) fn capture(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
             .param("amount_to_capture"));
     }
     let charge = authorised(scene, &intent);
-    let charge = payment::capture(scene.tx, &charge, amount);
+    let charge = payment::capture(scene, &charge, amount);
     intent.took(&charge);
     let intent = scene.tx.put(intent);
     scene.tx.effect("payment_intent_capture", &intent.id);
+    scene.event("payment_intent.succeeded", Arc::clone(&intent));
     Ok(Answer::One(Thing::Intent(intent)))
 }
 
@@ -240,7 +247,8 @@ pub(crate) fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         }
         Status::RequiresCapture => {
             let charge = authorised(scene, &intent);
-            payment::release(scene.tx, &charge);
+            let released = payment::release(scene.tx, &charge);
+            scene.changed("charge.refunded", charge, released);
         }
         _ => {}
     }
@@ -248,6 +256,7 @@ pub(crate) fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     intent.canceled = Some(Box::new((scene.now(), reason)));
     let intent = scene.tx.put(intent);
     scene.tx.effect("payment_intent_cancel", &intent.id);
+    scene.event("payment_intent.canceled", Arc::clone(&intent));
     Ok(Answer::One(Thing::Intent(intent)))
 }
 
@@ -258,7 +267,7 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     page(scene, Kind::Intent, keep, Thing::Intent)
 }
 
-fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Intent>> {
+pub(crate) fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Intent>> {
     scene.own(Kind::Intent, "intent")
 }
 
@@ -289,103 +298,4 @@ fn reopen(intent: &mut Intent) {
     if intent.status == Status::RequiresAction {
         intent.status = Status::RequiresConfirmation;
     }
-}
-
-/// Reads what create, update and confirm have in common.
-fn merge(scene: &Scene<'_, '_>, intent: &mut Intent, params: &Params<'_>) -> Outcome<()> {
-    const CAPTURE: [&str; 3] = ["automatic", "automatic_async", "manual"];
-    const TERMS: [&str; 7] = [
-        "receipt_email",
-        "return_url",
-        "setup_future_usage",
-        "shipping",
-        "statement_descriptor",
-        "statement_descriptor_suffix",
-        "transfer_group",
-    ];
-    // The newer API versions call it `allowed_payment_method_types`.
-    for name in ["payment_method_types", "allowed_payment_method_types"] {
-        if params.has(name) && !params.list(name)?.contains(&"card") {
-            let message = format!("Only payments by card are modelled here: `{name}` has to include `card`.");
-            return Err(Failure::invalid(message).param(name));
-        }
-    }
-    if let Some(method) = params.one_of("capture_method", &CAPTURE)? {
-        intent.capture_method = CaptureMethod::named(method);
-    }
-    if let Some(id) = params.text("customer")? {
-        intent.customer = Some(Arc::clone(&scene.customer(id, "customer")?.id));
-    }
-    params.change("description")?.apply(&mut intent.description);
-    if TERMS.iter().any(|name| params.has(name)) {
-        let mut terms = intent.terms.as_deref().cloned().unwrap_or_default();
-        merge_terms(&mut terms, params)?;
-        intent.terms = Some(terms.into());
-    }
-    Ok(())
-}
-
-fn merge_terms(terms: &mut IntentTerms, params: &Params<'_>) -> Outcome<()> {
-    params.change("receipt_email")?.apply(&mut terms.receipt_email);
-    params.change("return_url")?.apply(&mut terms.return_url);
-    params.change("transfer_group")?.apply(&mut terms.transfer_group);
-    params
-        .change("statement_descriptor")?
-        .apply(&mut terms.statement_descriptor);
-    params
-        .change("statement_descriptor_suffix")?
-        .apply(&mut terms.statement_descriptor_suffix);
-    match params.change("setup_future_usage")? {
-        Change::Keep => {}
-        Change::Clear => terms.setup_future_usage = None,
-        Change::Set(_) => {
-            terms.setup_future_usage = params.one_of("setup_future_usage", &["off_session", "on_session"])?;
-        }
-    }
-    Shipping::change(&mut terms.shipping, params)
-}
-
-/// Reads `automatic_payment_methods`.
-fn automatic(intent: &mut Intent, params: &Params<'_>) -> Outcome<()> {
-    let Some(given) = params.nested("automatic_payment_methods")? else {
-        return Ok(());
-    };
-    given.only(&["allow_redirects", "enabled"])?;
-    let redirects = given.one_of("allow_redirects", &["always", "never"])?;
-    if given.boolean("enabled")? == Some(true) {
-        let mut terms = intent.terms.as_deref().cloned().unwrap_or_default();
-        terms.automatic = Some(redirects.unwrap_or("always"));
-        intent.terms = Some(terms.into());
-    }
-    Ok(())
-}
-
-/// Reads `payment_method` or `payment_method_data`; what it makes is not put yet.
-fn choose_method(scene: &mut Scene<'_, '_>, intent: &mut Intent, params: &Params<'_>) -> Outcome<Option<Method>> {
-    let method = if let Some(data) = params.nested("payment_method_data")? {
-        data.only(&[
-            "allow_redisplay",
-            "billing_details",
-            "card",
-            "metadata",
-            "radar_options",
-            "type",
-        ])?;
-        let metadata = Metadata::read(&data)?;
-        let method = payment_methods::read(scene, &data)?;
-        Method { metadata, ..method }
-    } else {
-        match params.change("payment_method")? {
-            Change::Keep => return Ok(None),
-            Change::Clear => {
-                intent.method = None;
-                intent.status = Status::RequiresPaymentMethod;
-                return Ok(None);
-            }
-            Change::Set(id) => scene.method(id, "payment_method")?,
-        }
-    };
-    intent.method = Some(Arc::clone(&method.id));
-    intent.status = Status::RequiresConfirmation;
-    Ok(Some(method))
 }

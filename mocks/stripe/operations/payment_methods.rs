@@ -6,7 +6,7 @@ use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::page;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{Billing, Customer, Kind, Method, Thing};
-use crate::mocks::stripe::params::Params;
+use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::routes::{
     Route,
     Verb::{Get, Post},
@@ -60,8 +60,31 @@ pub(crate) fn read(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Me
         card: payer.card,
         customer: None,
         spent: false,
+        set_up: false,
         billing,
         metadata: Metadata::default(),
+    })
+}
+
+/// Reads `payment_method` or `payment_method_data`; what it makes is not put yet.
+pub(crate) fn given(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Change<Method>> {
+    if let Some(data) = params.nested("payment_method_data")? {
+        data.only(&[
+            "allow_redisplay",
+            "billing_details",
+            "card",
+            "metadata",
+            "radar_options",
+            "type",
+        ])?;
+        let metadata = Metadata::read(&data)?;
+        let method = read(scene, &data)?;
+        return Ok(Change::Set(Method { metadata, ..method }));
+    }
+    Ok(match params.change("payment_method")? {
+        Change::Keep => Change::Keep,
+        Change::Clear => Change::Clear,
+        Change::Set(id) => Change::Set(scene.method(id, "payment_method")?),
     })
 }
 
@@ -71,7 +94,8 @@ pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
-    let mut method = own(scene)?;
+    let before = own(scene)?;
+    let mut method = before.clone();
     if method.customer.is_none() {
         let message = "You must save this PaymentMethod to a customer before you can update it.";
         return Err(Failure::invalid(message).param("payment_method"));
@@ -86,6 +110,7 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     }
     let method = scene.tx.put(method);
     scene.tx.effect("payment_method_update", &method.id);
+    scene.changed("payment_method.updated", Arc::new(before), Arc::clone(&method));
     Ok(Answer::One(Thing::Method(method)))
 }
 
@@ -93,7 +118,8 @@ pub(crate) fn attach(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let customer = scene.params.required("customer")?;
     let method = own(scene)?;
     let customer = scene.customer(customer, "customer")?;
-    let method = scene.tx.put(attached(method, &customer.id)?);
+    let method = attached(method, &customer.id)?;
+    let method = put_attached(scene, method);
     scene.tx.effect("payment_method_attach", &method.id);
     Ok(Answer::One(Thing::Method(method)))
 }
@@ -110,6 +136,32 @@ pub(crate) fn attached(mut method: Method, customer: &Arc<str>) -> Outcome<Metho
     Ok(method)
 }
 
+/// Puts a method that was just attached, and tells of it.
+pub(crate) fn put_attached(scene: &mut Scene<'_, '_>, method: Method) -> Arc<Method> {
+    let method = scene.tx.put(method);
+    scene.event("payment_method.attached", Arc::clone(&method));
+    method
+}
+
+/// Refuses a payment method that its customer cannot use for this.
+pub(crate) fn check_owner(method: &Method, customer: Option<&Arc<str>>) -> Outcome<()> {
+    let message = match (&method.customer, customer) {
+        (None, _) => return Ok(()),
+        (Some(owner), Some(customer)) if owner == customer => return Ok(()),
+        (Some(_), None) => {
+            "The payment method you provided is attached to a customer so for security purposes you must provide the \
+             customer in the request."
+                .to_owned()
+        }
+        (Some(_), Some(_)) => format!(
+            "The customer does not have a payment method with the ID {}. The payment method must be attached to the \
+             customer.",
+            method.id
+        ),
+    };
+    Err(Failure::invalid(message).param("payment_method"))
+}
+
 /// Refuses a payment method that was used up.
 pub(crate) fn check_unspent(method: &Method) -> Outcome<()> {
     if method.spent {
@@ -121,7 +173,8 @@ pub(crate) fn check_unspent(method: &Method) -> Outcome<()> {
 }
 
 pub(crate) fn detach(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
-    let mut method = own(scene)?;
+    let before = own(scene)?;
+    let mut method = before.clone();
     let Some(customer) = method.customer.take() else {
         let message = "The payment method you provided is not attached to a customer so detachment is impossible.";
         return Err(Failure::invalid(message).param("payment_method"));
@@ -130,6 +183,7 @@ pub(crate) fn detach(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let method = scene.tx.put(method);
     forget(scene, &customer, &method.id);
     scene.tx.effect("payment_method_detach", &method.id);
+    scene.changed("payment_method.detached", Arc::new(before), Arc::clone(&method));
     Ok(Answer::One(Thing::Method(method)))
 }
 

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Charge, Intent, Kind, Refund, Thing};
+use crate::mocks::stripe::objects::{Charge, Dispute, Intent, Kind, Refund, RefundStatus, Thing};
+use crate::mocks::stripe::params::Params;
 use crate::mocks::stripe::payment;
 use crate::mocks::stripe::routes::{
     Route,
@@ -21,22 +23,50 @@ pub(crate) static ROUTES: &[Route] = &[
         &["charge", "created", "ending_before", "limit", "payment_intent", "starting_after"], list).listing(),
     row(Get, "/v1/refunds/{id}", "refunds.retrieve", Kind::Refund, &[], &[], retrieve),
     row(Post, "/v1/refunds/{id}", "refunds.update", Kind::Refund, &["refund_update"], &["metadata"], update),
+    row(Post, "/v1/refunds/{id}/cancel", "refunds.cancel", Kind::Refund, &["refund_cancel"], &[], cancel),
+    row(Post, "/v1/charges/{id}/refunds", "charge_refunds.create", Kind::Refund, &["refund"], REFUND_CREATE, create_of),
+    row(Get, "/v1/charges/{id}/refunds", "charge_refunds.list", Kind::Refund, &[],
+        &["ending_before", "limit", "starting_after"], list_of).listing(),
+    row(Get, "/v1/charges/{parent}/refunds/{id}", "charge_refunds.retrieve", Kind::Refund, &[], &[], retrieve_of),
+    row(Post, "/v1/charges/{parent}/refunds/{id}", "charge_refunds.update", Kind::Refund, &["refund_update"],
+        &["metadata"], update_of),
 ];
 
 #[rustfmt::skip]
 const REFUND_CREATE: &[&str] = &[
-    "amount", "charge", "instructions_email", "metadata", "payment_intent", "reason", "refund_application_fee",
-    "reverse_transfer",
+    "amount", "charge", "currency", "customer", "instructions_email", "metadata", "origin", "payment_intent", "reason",
+    "refund_application_fee", "reverse_transfer",
 ];
 
 const REASONS: [&str; 3] = ["duplicate", "fraudulent", "requested_by_customer"];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
-    let amount = scene.params.amount("amount")?;
-    let reason = scene.params.one_of("reason", &REASONS)?;
-    let metadata = Metadata::read(&scene.params)?;
     let charge = charge_of(scene)?;
-    let amount = check(&charge, amount)?;
+    refund(scene, &charge)
+}
+
+/// Refunds the charge that the path names.
+fn create_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let charge = scene.own::<Charge>(Kind::Charge, "charge")?;
+    for (param, own) in [("charge", Some(&charge.id)), ("payment_intent", charge.intent.as_ref())] {
+        if let Some(given) = scene.params.text(param)?
+            && own.is_none_or(|own| **own != *given)
+        {
+            return Err(
+                Failure::invalid(format!("Charge {} is not the one of {param} {given}.", charge.id)).param(param),
+            );
+        }
+    }
+    refund(scene, &charge)
+}
+
+fn refund(scene: &mut Scene<'_, '_>, charge: &Arc<Charge>) -> Outcome<Answer> {
+    let params = scene.params.clone();
+    let amount = params.amount("amount")?;
+    let reason = params.one_of("reason", &REASONS)?;
+    let metadata = Metadata::read(&params)?;
+    check_modelled(&params, charge)?;
+    let amount = check(scene, charge, amount)?;
     let refund = Refund {
         id: scene.new_id("re_"),
         created: scene.now(),
@@ -47,24 +77,51 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         intent: charge.intent.clone(),
         method: charge.method.clone(),
         reason,
+        status: payment::first_status(charge),
+        moved: charge.captured,
         metadata,
     };
-    let refund = scene.tx.put(refund);
-    scene.tx.effect("refund", &refund.id);
-    payment::give_back(scene.tx, &charge, &refund.id, amount);
-    Ok(Answer::One(Thing::Refund(refund)))
+    Ok(Answer::One(Thing::Refund(payment::give_back(scene, charge, refund))))
 }
 
 pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
-    Ok(Answer::One(Thing::Refund(scene.own(Kind::Refund, "id")?)))
+    Ok(Answer::One(Thing::Refund(own(scene)?)))
+}
+
+fn retrieve_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    Ok(Answer::One(Thing::Refund(own_of_parent(scene)?)))
 }
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
-    let mut refund = Refund::clone(&*scene.own::<Refund>(Kind::Refund, "id")?);
+    let before = own(scene)?;
+    updated(scene, before)
+}
+
+fn update_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let before = own_of_parent(scene)?;
+    updated(scene, before)
+}
+
+fn updated(scene: &mut Scene<'_, '_>, before: Arc<Refund>) -> Outcome<Answer> {
+    let mut refund = Refund::clone(&before);
     refund.metadata.merge(&scene.params)?;
     let refund = scene.tx.put(refund);
     scene.tx.effect("refund_update", &refund.id);
+    payment::tell_of_change(scene, &before, &refund);
     Ok(Answer::One(Thing::Refund(refund)))
+}
+
+fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let refund = own(scene)?;
+    if refund.status != RefundStatus::Pending {
+        let message = format!(
+            "Refund {} cannot be canceled because it has a status of {}. Only a refund whose status is pending may be canceled.",
+            refund.id,
+            refund.status.as_str()
+        );
+        return Err(Failure::invalid(message).param("refund"));
+    }
+    Ok(Answer::One(Thing::Refund(payment::cancel(scene, &refund))))
 }
 
 pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
@@ -77,6 +134,47 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
             && intent.is_none_or(|id| r.intent.as_deref() == Some(id))
     };
     page(scene, Kind::Refund, keep, Thing::Refund)
+}
+
+fn list_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let charge = scene.own::<Charge>(Kind::Charge, "charge")?;
+    page(scene, Kind::Refund, |r: &Refund| r.charge == charge.id, Thing::Refund)
+}
+
+fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Refund>> {
+    scene.own(Kind::Refund, "id")
+}
+
+/// Finds the refund that the path names, of the charge that it names before.
+fn own_of_parent(scene: &Scene<'_, '_>) -> Outcome<Arc<Refund>> {
+    if scene.tx.get::<Charge>(scene.parent).is_none() {
+        return Err(Failure::no_such(Kind::Charge.word(), scene.parent, "charge"));
+    }
+    let refund = own(scene)?;
+    if *refund.charge != *scene.parent {
+        return Err(Failure::no_such(Kind::Refund.word(), scene.id, "id"));
+    }
+    Ok(refund)
+}
+
+/// Refuses what belongs to refunds of a customer's cash balance.
+fn check_modelled(params: &Params<'_>, charge: &Charge) -> Outcome<()> {
+    for param in ["origin", "customer"] {
+        if params.has(param) {
+            let message = format!("Refunds of a customer's cash balance are not modelled here: leave `{param}` out.");
+            return Err(Failure::invalid(message).param(param));
+        }
+    }
+    match params.text("currency")? {
+        Some(code) if Currency::parse(code, "currency")? != charge.currency => {
+            let message = format!(
+                "A refund has its charge's currency, which is {}.",
+                charge.currency.code()
+            );
+            Err(Failure::invalid(message).param("currency"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Finds the charge that is to be refunded, by its own id or its intent's.
@@ -108,12 +206,17 @@ fn charge_of(scene: &Scene<'_, '_>) -> Outcome<Arc<Charge>> {
 }
 
 /// Checks what can be given back, and returns how much.
-fn check(charge: &Charge, amount: Option<i64>) -> Outcome<i64> {
+fn check(scene: &Scene<'_, '_>, charge: &Charge, amount: Option<i64>) -> Outcome<i64> {
     let id = &charge.id;
     let left = charge.amount - charge.amount_refunded;
     if !charge.paid() {
         let message = format!("Charge {id} has failed, so there is nothing to refund.");
         return Err(Failure::invalid(message).param("charge"));
+    }
+    let dispute = charge.dispute().and_then(|id| scene.tx.get::<Dispute>(id));
+    if dispute.is_some_and(|dispute| !dispute.lets_refund()) {
+        let message = format!("Charge {id} has been charged back; cannot issue a refund.");
+        return Err(Failure::invalid(message).code("charge_disputed"));
     }
     if left == 0 {
         let message = format!("Charge {id} has already been refunded.");

@@ -89,10 +89,10 @@ fn other_parameters_or_another_path_are_refused() {
 #[test]
 fn a_key_in_use_is_a_conflict() {
     let request = request(Method::POST, "/v1/charges", CHARGE, &[("idempotency-key", "k")]);
-    let call = Stripe.identify(&request).call;
-    let reply = Stripe.conflict(&request, &call, &Conflict::InFlight);
+    let call = Stripe::default().identify(&request).call;
+    let reply = Stripe::default().conflict(&request, &call, &Conflict::InFlight);
     let body: serde_json::Value = serde_json::from_slice(&reply.content.bytes()).expect("JSON");
-    assert_eq!((reply.status, Stripe.keeps(reply.status)), (409, false));
+    assert_eq!((reply.status, Stripe::default().keeps(reply.status)), (409, false));
     assert_eq!(body["error"]["type"], "invalid_request_error");
     assert_eq!(body["error"]["code"], "idempotency_key_in_use");
     assert_eq!(
@@ -104,7 +104,7 @@ fn a_key_in_use_is_a_conflict() {
         "There is currently another in-progress request using this Idempotent Key (that probably means you submitted twice, and \
          the other request is still going through): k. Please try again later."
     );
-    let reply = Stripe.conflict(&request, &call, &Conflict::Mismatch("/v1/charges"));
+    let reply = Stripe::default().conflict(&request, &call, &Conflict::Mismatch("/v1/charges"));
     assert!(String::from_utf8_lossy(&reply.content.bytes()).contains("same parameters"));
 }
 
@@ -134,7 +134,7 @@ fn a_key_on_other_methods_only_has_a_name() {
             "",
             &[("idempotency-key", &"k".repeat(300))],
         );
-        let identified = Stripe.identify(&request);
+        let identified = Stripe::default().identify(&request);
         assert!(identified.key.is_none() && identified.early.is_none() && identified.name.is_some());
     }
     let customer = shop.made("/v1/customers", "");

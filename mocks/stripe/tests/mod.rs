@@ -25,6 +25,7 @@ use crate::store::{Scope, Store};
 
 /// Drives the provider as an attempt does, without its sockets.
 pub(crate) struct Shop {
+    stripe: Stripe,
     pub(crate) store: Store,
     /// Answers the next call by an injected refusal.
     refusal: std::cell::RefCell<Option<Refusal>>,
@@ -45,7 +46,12 @@ pub(crate) struct Said {
 
 impl Shop {
     pub(crate) fn open() -> Self {
+        Self::of(Stripe::default())
+    }
+
+    pub(crate) fn of(stripe: Stripe) -> Self {
         Self {
+            stripe,
             store: Store::new(Ledger::new(Limits::default())),
             refusal: std::cell::RefCell::default(),
         }
@@ -80,7 +86,8 @@ impl Shop {
     }
 
     pub(crate) fn send(&self, request: &HttpRequest) -> Said {
-        let identified = Stripe.identify(request);
+        let stripe = self.stripe;
+        let identified = stripe.identify(request);
         let call = &identified.call;
         if let Some(early) = identified.early {
             return said(&early, Vec::new(), false, request, identified.correlations);
@@ -100,19 +107,19 @@ impl Shop {
         let refusal = self.refusal.borrow_mut().take();
         let work = |tx: &mut crate::store::Tx<'_>| {
             let Some(key) = &identified.key else {
-                return (answer(tx, request, call, refusal.as_ref()), false);
+                return (self.answer(tx, request, call, refusal.as_ref()), false);
             };
             match admit(tx, key, id) {
-                Admission::Replay(record) => (Stripe.replay(request, call, &record), true),
+                Admission::Replay(record) => (stripe.replay(request, call, &record), true),
                 Admission::Mismatch(endpoint) => {
                     let conflict = Conflict::Mismatch(&endpoint);
-                    (Stripe.conflict(request, call, &conflict), false)
+                    (stripe.conflict(request, call, &conflict), false)
                 }
-                Admission::InFlight => (Stripe.conflict(request, call, &Conflict::InFlight), false),
+                Admission::InFlight => (stripe.conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
-                    let reply = answer(tx, request, call, refusal.as_ref());
-                    if Stripe.keeps(reply.status) {
-                        record(tx, key, &reply, Stripe.reference(call));
+                    let reply = self.answer(tx, request, call, refusal.as_ref());
+                    if stripe.keeps(reply.status) {
+                        record(tx, key, &reply, stripe.reference(call));
                     }
                     (reply, false)
                 }
@@ -125,17 +132,18 @@ impl Shop {
         assert_eq!(accepted, !effects.is_empty(), "{} {effects:?}", request.path);
         said(&reply, effects, replayed, request, identified.correlations)
     }
-}
 
-fn answer(
-    tx: &mut crate::store::Tx<'_>,
-    request: &HttpRequest,
-    call: &super::Call,
-    refusal: Option<&Refusal>,
-) -> Reply {
-    match refusal {
-        Some(refusal) => Stripe.refuse(request, call, refusal),
-        None => Stripe.handle(tx, request, call),
+    fn answer(
+        &self,
+        tx: &mut crate::store::Tx<'_>,
+        request: &HttpRequest,
+        call: &super::Call,
+        refusal: Option<&Refusal>,
+    ) -> Reply {
+        match refusal {
+            Some(refusal) => self.stripe.refuse(request, call, refusal),
+            None => self.stripe.handle(tx, request, call),
+        }
     }
 }
 
@@ -152,10 +160,11 @@ pub(crate) fn request(method: Method, path: &str, form: &str, headers: &[(&str, 
         map.insert(name, value.parse().expect("a header's value"));
     }
     HttpRequest {
-        operation: Stripe.route(&method, path),
+        operation: Stripe::default().route(&method, path),
         method,
         path: path.to_owned(),
         query: query.to_owned(),
+        base: "http://localhost".into(),
         headers: map,
         body: form.to_owned().into(),
     }

@@ -34,6 +34,7 @@ impl Suite {
             method: Method::POST,
             path: path.to_owned(),
             query: String::new(),
+            base: "http://localhost".into(),
             headers: headers
                 .iter()
                 .map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()))

@@ -19,6 +19,7 @@ use super::socket::Socket;
 use super::stream::Stream;
 use super::wire::{Gauge, Wire};
 use crate::ledger::Peer;
+use crate::store::Scope;
 use respond::Ended;
 
 /// How long a stopping suite lets an answer that is being sent go on.
@@ -28,6 +29,8 @@ const GRACE: std::time::Duration = std::time::Duration::from_millis(300);
 #[derive(Debug)]
 pub(crate) struct Connection {
     peer: Peer,
+    /// Whether it is inside TLS.
+    secure: bool,
     gauge: Gauge,
     /// Cancelled when the client leaves before the first byte of an answer.
     gone: CancellationToken,
@@ -44,6 +47,15 @@ impl Connection {
         }
     }
 
+    /// Returns what stands before a path by which the client of a request reaches the same world without naming it otherwise.
+    fn base(&self, head: &http::request::Parts, scope: Option<&Scope>) -> String {
+        let host = head.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+        let scheme = if self.secure { "https" } else { "http" };
+        let prefix = scope.filter(|scope| **scope != Scope::default());
+        let prefix = prefix.map_or(String::new(), |scope| format!("/~{scope}"));
+        format!("{scheme}://{}{prefix}", host.unwrap_or("localhost"))
+    }
+
     /// Says how the connection is to end, once its requests are over.
     fn end(&self, ending: Ending) -> Ended {
         *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
@@ -56,6 +68,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
     let socket = stream.socket();
     let connection = Arc::new(Connection {
         peer,
+        secure: matches!(stream, Stream::Tls(_)),
         gauge: Gauge::default(),
         gone: CancellationToken::new(),
         left: AtomicBool::new(false),

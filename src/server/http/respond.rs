@@ -115,6 +115,7 @@ async fn attempt<P: HttpProvider>(
         line: secrets::clean(&line).into_owned(),
         peer: connection.peer,
     };
+    let base = connection.base(&head, route.scope.as_ref());
     let ticket = match shared.way.store.begin(&route.scope.unwrap_or_default(), arrival) {
         Ok(ticket) => ticket,
         Err(full) => {
@@ -130,6 +131,7 @@ async fn attempt<P: HttpProvider>(
         method: head.method,
         path: route.path,
         query: head.uri.query().unwrap_or_default().to_owned(),
+        base,
         headers: head.headers,
         body,
     };

@@ -7,6 +7,7 @@ mod lost;
 mod malformed;
 mod money;
 mod races;
+mod schedule;
 mod sdk;
 mod sequences;
 mod slow;

@@ -59,6 +59,11 @@ impl Call {
         self.header("idempotency-key", key)
     }
 
+    /// Makes the call in a scope of its own.
+    pub(crate) fn in_scope(self, scope: &str) -> Self {
+        self.header("x-ackdrop-scope", scope)
+    }
+
     pub(crate) fn fault(self, fault: &str) -> Self {
         self.header("x-ackdrop-fault", fault)
     }

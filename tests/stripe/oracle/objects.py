@@ -1,0 +1,133 @@
+"""The objects that both servers are asked for: how ours is made, and where both show it."""
+
+CARD = {"number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123"}
+
+
+class World:
+    """Makes each object once, and those that it needs before it."""
+
+    def __init__(self, ours):
+        self.ours = ours
+        self.known = {}
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in RECIPES:
+            raise AttributeError(name)
+        if name not in self.known:
+            self.known[name] = RECIPES[name](self)
+        return self.known[name]
+
+    def post(self, path, **params):
+        return self.ours.made(path, **params)
+
+
+def _customer(w):
+    customer = w.post("/v1/customers", email="oracle@example.com", name="Oracle", source="tok_visa",
+                      address={"line1": "1 Street", "city": "Town", "country": "US", "postal_code": "12345", "state": "CA"},
+                      shipping={"name": "Oracle", "address": {"line1": "1 Street", "country": "US"}},
+                      metadata={"order": "17"})
+    method = w.post("/v1/payment_methods", type="card", card=CARD)
+    w.known["kept_method"] = w.post(f"/v1/payment_methods/{method['id']}/attach", customer=customer["id"])
+    w.post(f"/v1/customers/{customer['id']}", invoice_settings={"default_payment_method": method["id"]})
+    return customer
+
+
+def _disputed(w):
+    charge = w.post("/v1/charges", amount=2000, currency="usd", source="tok_createDispute")
+    status, page = w.ours.call("GET", "/v1/disputes", {"charge": charge["id"]})
+    return page["data"][0]
+
+
+def _transaction(w):
+    return w.ours.call("GET", f"/v1/balance_transactions/{w.charge['balance_transaction']}")[1]
+
+
+def _subscription(w):
+    return w.post("/v1/subscriptions", customer=w.customer["id"], items=[{"price": w.recurring["id"]}])
+
+
+def _item(w):
+    return w.subscription["items"]["data"][0]
+
+
+def _event(w):
+    w.customer
+    return w.ours.call("GET", "/v1/events", {"limit": 1})[1]["data"][0]
+
+
+def _source_card(w):
+    return w.ours.call("GET", f"/v1/customers/{w.customer['id']}/sources")[1]["data"][0]
+
+
+def _invoice(w):
+    w.invoiceitem
+    return w.post("/v1/invoices", customer=w.customer["id"], pending_invoice_items_behavior="include")
+
+
+RECIPES = {
+    "customer": _customer,
+    "token": lambda w: w.post("/v1/tokens", card=CARD),
+    "charge": lambda w: w.post("/v1/charges", amount=2000, currency="usd", customer=w.customer["id"],
+                               description="one", metadata={"order": "17"}, receipt_email="a@example.com"),
+    "payment_method": lambda w: (w.customer, w.known["kept_method"])[1],
+    "payment_intent": lambda w: w.post("/v1/payment_intents", amount=2000, currency="usd", customer=w.customer["id"],
+                                       payment_method=w.payment_method["id"], confirm=True,
+                                       return_url="https://example.com/back"),
+    "setup_intent": lambda w: w.post("/v1/setup_intents", customer=w.customer["id"], usage="off_session",
+                                     payment_method=w.payment_method["id"], payment_method_types=["card"]),
+    "refund": lambda w: w.post("/v1/refunds", charge=w.charge["id"], amount=500, metadata={"why": "test"}),
+    "dispute": _disputed,
+    "balance_transaction": _transaction,
+    "event": _event,
+    "webhook_endpoint": lambda w: w.post("/v1/webhook_endpoints", url="http://127.0.0.1:9/hook", enabled_events=["*"]),
+    "source": lambda w: w.post("/v1/sources", type="wechat", amount=500, currency="usd"),
+    "card": _source_card,
+    "product": lambda w: w.post("/v1/products", name="Thing", description="A thing", metadata={"a": "b"}),
+    "price": lambda w: w.post("/v1/prices", product=w.product["id"], unit_amount=1500, currency="usd"),
+    "recurring": lambda w: w.post("/v1/prices", product=w.product["id"], unit_amount=900, currency="usd",
+                                  recurring={"interval": "month"}),
+    "coupon": lambda w: w.post("/v1/coupons", percent_off=25, duration="once"),
+    "promotion_code": lambda w: w.post("/v1/promotion_codes", promotion={"type": "coupon", "coupon": w.coupon["id"]}),
+    "invoiceitem": lambda w: w.post("/v1/invoiceitems", customer=w.customer["id"], amount=700, currency="usd"),
+    "invoice": _invoice,
+    "subscription": _subscription,
+    "subscription_item": _item,
+    "checkout.session": lambda w: w.post("/v1/checkout/sessions", mode="payment", success_url="https://example.com/ok",
+                                         line_items=[{"price": w.price["id"], "quantity": 1}]),
+    "test_helpers.test_clock": lambda w: w.post("/v1/test_helpers/test_clocks", frozen_time=1_900_000_000),
+    "billing.meter": lambda w: w.post("/v1/billing/meters", display_name="Calls", event_name="calls",
+                                      default_aggregation={"formula": "sum"}),
+    "country_spec": lambda w: w.ours.call("GET", "/v1/country_specs/US")[1],
+}
+
+# Where both show an object: `{id}` is its id, `{customer}` its customer's.
+PATHS = {
+    "customer": "/v1/customers/{id}",
+    "token": "/v1/tokens/{id}",
+    "charge": "/v1/charges/{id}",
+    "payment_method": "/v1/payment_methods/{id}",
+    "payment_intent": "/v1/payment_intents/{id}",
+    "setup_intent": "/v1/setup_intents/{id}",
+    "refund": "/v1/refunds/{id}",
+    "dispute": "/v1/disputes/{id}",
+    "balance_transaction": "/v1/balance_transactions/{id}",
+    "event": "/v1/events/{id}",
+    "webhook_endpoint": "/v1/webhook_endpoints/{id}",
+    "source": "/v1/sources/{id}",
+    "card": "/v1/customers/{customer}/cards/{id}",
+    "product": "/v1/products/{id}",
+    "price": "/v1/prices/{id}",
+    "coupon": "/v1/coupons/{id}",
+    "promotion_code": "/v1/promotion_codes/{id}",
+    "invoiceitem": "/v1/invoiceitems/{id}",
+    "invoice": "/v1/invoices/{id}",
+    "subscription": "/v1/subscriptions/{id}",
+    "subscription_item": "/v1/subscription_items/{id}",
+    "checkout.session": "/v1/checkout/sessions/{id}",
+    "test_helpers.test_clock": "/v1/test_helpers/test_clocks/{id}",
+    "billing.meter": "/v1/billing/meters/{id}",
+    "country_spec": "/v1/country_specs/{id}",
+}
+
+# What has no id of its own, or is only listed.
+PLAIN = ["/v1/balance"]
