@@ -5,6 +5,7 @@
 //! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
+mod billing;
 mod books;
 mod call;
 mod cards;

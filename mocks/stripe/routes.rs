@@ -8,8 +8,8 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, coupons, customers, disputes, payment_intents, payment_methods, prices, products,
-    promotion_codes, refunds, setup_intents, tokens,
+    authenticate, balance, charges, coupons, customers, disputes, invoice_payments, invoiceitems, invoices,
+    payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents, tokens,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -71,6 +71,9 @@ static TABLE: &[&[Route]] = &[
     prices::ROUTES,
     coupons::ROUTES,
     promotion_codes::ROUTES,
+    invoiceitems::ROUTES,
+    invoices::ROUTES,
+    invoice_payments::ROUTES,
 ];
 
 /// Is what the provider says of itself.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Address, Kind, Link, Resource, Shipping, Shown, Target};
+use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
@@ -15,7 +16,14 @@ pub(crate) struct Customer {
     pub(crate) id: Arc<str>,
     pub(crate) created: i64,
     pub(crate) deleted: bool,
+    /// What it owes, or where negative what it is owed; the next invoice takes it up.
     pub(crate) balance: i64,
+    /// The currency of its invoices.
+    pub(crate) currency: Option<Currency>,
+    /// The chosen prefix of its invoices' numbers.
+    pub(crate) invoice_prefix: Option<Box<str>>,
+    pub(crate) next_invoice: i64,
+    pub(crate) clock: Option<Arc<str>>,
     pub(crate) name: Option<Box<str>>,
     pub(crate) email: Option<Box<str>>,
     pub(crate) phone: Option<Box<str>>,
@@ -42,6 +50,10 @@ impl Customer {
             created,
             deleted: false,
             balance: 0,
+            currency: None,
+            invoice_prefix: None,
+            next_invoice: 1,
+            clock: None,
             name: None,
             email: None,
             phone: None,
@@ -55,10 +67,21 @@ impl Customer {
     }
 }
 
+impl Customer {
+    /// Returns what its invoices' numbers begin with.
+    pub(crate) fn prefix(&self) -> String {
+        let made = || letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase();
+        self.invoice_prefix.as_deref().map_or_else(made, str::to_owned)
+    }
+}
+
 impl Resource for Customer {
     const WORD: &'static str = "customer";
     const OBJECT: &'static str = "customer";
-    const LINKS: &'static [(&'static str, Target)] = &[("default_source", Target::One(Kind::Card))];
+    const LINKS: &'static [(&'static str, Target)] = &[
+        ("default_source", Target::One(Kind::Card)),
+        ("test_clock", Target::One(Kind::TestClock)),
+    ];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
         tx.get(id)
@@ -68,8 +91,11 @@ impl Resource for Customer {
         &self.id
     }
 
-    fn reference(&self, _: &str) -> Option<Arc<str>> {
-        self.default_source.clone()
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "test_clock" => self.clock.clone(),
+            _ => self.default_source.clone(),
+        }
     }
 
     fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
@@ -86,14 +112,14 @@ impl Resource for Customer {
             address: self.address.as_deref(),
             balance: self.balance,
             created: self.created,
-            currency: (),
+            currency: self.currency,
             customer_account: (),
             default_source: shown.link("default_source", &self.default_source),
             delinquent: false,
             description: self.description.as_deref(),
             discount: (),
             email: self.email.as_deref(),
-            invoice_prefix: letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase(),
+            invoice_prefix: self.prefix(),
             invoice_settings: InvoiceSettings {
                 custom_fields: (),
                 default_payment_method: self.default_method.as_deref(),
@@ -103,12 +129,12 @@ impl Resource for Customer {
             livemode: false,
             metadata: &self.metadata,
             name: self.name.as_deref(),
-            next_invoice_sequence: 1,
+            next_invoice_sequence: self.next_invoice,
             phone: self.phone.as_deref(),
             preferred_locales: [],
             shipping: self.shipping.as_deref(),
             tax_exempt: "none",
-            test_clock: (),
+            test_clock: shown.link("test_clock", &self.clock),
         }))
     }
 }
@@ -135,7 +161,7 @@ struct Json<'s> {
     address: Option<&'s Address>,
     balance: i64,
     created: i64,
-    currency: (),
+    currency: Option<Currency>,
     customer_account: (),
     default_source: Link<'s>,
     delinquent: bool,
@@ -147,12 +173,12 @@ struct Json<'s> {
     livemode: bool,
     metadata: &'s Metadata,
     name: Option<&'s str>,
-    next_invoice_sequence: u8,
+    next_invoice_sequence: i64,
     phone: Option<&'s str>,
     preferred_locales: [(); 0],
     shipping: Option<&'s Shipping>,
     tax_exempt: &'static str,
-    test_clock: (),
+    test_clock: Link<'s>,
 }
 
 #[derive(Serialize)]

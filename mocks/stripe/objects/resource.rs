@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Event, Holdings, Intent, Method, Price,
-    Product, Promotion, Refund, Setup, Shown, Token,
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Discount, Dispute, Event, Holdings, Intent,
+    Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Setup, Shown,
+    Subscription, SubscriptionItem, TestClock, Token,
 };
 use crate::store::Tx;
 
@@ -55,6 +56,8 @@ pub(crate) enum Target {
     OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
+    /// To some of them, whose ids stand in an array.
+    Each(Kind),
 }
 
 macro_rules! resources {
@@ -146,8 +149,13 @@ resources! {
     Customer: Customer,
     Deleted: Deleted,
     Dispute: Dispute,
+    Discount: Discount,
     Event: Event,
     Intent: Intent,
+    Invoice: Invoice,
+    InvoiceItem: InvoiceItem,
+    InvoicePayment: InvoicePayment,
+    Line: Line,
     Method: Method,
     Price: Price,
     Product: Product,
@@ -155,6 +163,10 @@ resources! {
     Movement: BalanceTransaction,
     Refund: Refund,
     Setup: Setup,
+    Secret: Secret,
+    Subscription: Subscription,
+    SubscriptionItem: SubscriptionItem,
+    TestClock: TestClock,
     Token: Token,
 }
 
