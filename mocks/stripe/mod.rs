@@ -140,6 +140,12 @@ impl Stripe {
             ids: Ids::Random,
         };
         let answer = (route.run)(&mut scene);
+        // What is wrong with a request may be found after the first objects were put: nothing of them stays.
+        if let Err(failure) = &answer
+            && matches!(failure.status, 400 | 404)
+        {
+            scene.tx.discard();
+        }
         events::trim(scene.tx);
         search::note(scene.tx, self.search_lag);
         let (tx, answer) = (&*scene.tx, answer?);

@@ -9,7 +9,8 @@ use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
     authenticate, balance, charges, coupons, customers, disputes, invoice_payments, invoiceitems, invoices,
-    payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents, tokens,
+    payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents, subscription_items,
+    subscriptions, test_clocks, tokens,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -74,6 +75,9 @@ static TABLE: &[&[Route]] = &[
     invoiceitems::ROUTES,
     invoices::ROUTES,
     invoice_payments::ROUTES,
+    subscriptions::ROUTES,
+    subscription_items::ROUTES,
+    test_clocks::ROUTES,
 ];
 
 /// Is what the provider says of itself.

@@ -53,7 +53,7 @@ pub(crate) fn run(scene: &mut Scene<'_, '_>, task: &Task, now: i64) {
         Task::Finalize(id) => finalize(scene, id, now),
         Task::Collect(id) => {
             if let Some(invoice) = scene.tx.get::<Invoice>(id) {
-                attempt(scene, &invoice, now);
+                collect(scene, &invoice, now);
             }
         }
         Task::Cycle(id) => cycle::turn(scene, id, now),
@@ -75,33 +75,38 @@ fn finalize(scene: &mut Scene<'_, '_>, id: &str, now: i64) {
     if invoice.sent {
         scene.event("invoice.sent", Arc::clone(&invoice));
     } else {
-        attempt(scene, &invoice, now);
+        collect(scene, &invoice, now);
     }
 }
 
-/// Tries to collect an open invoice; nobody hears of a failure but by its events.
-pub(crate) fn attempt(scene: &mut Scene<'_, '_>, invoice: &Arc<Invoice>, now: i64) {
-    if invoice.status != InvoiceStatus::Open || invoice.sums.due == 0 {
-        return;
-    }
-    let method = collect::method_of(scene, invoice);
-    let paid = method.is_some_and(|method| collect::pay(scene, invoice, &method, Presence::AWAY, now).is_ok());
-    if paid {
+/// Tries to collect an open invoice in its time. Where that was the last attempt, its subscription ends.
+fn collect(scene: &mut Scene<'_, '_>, invoice: &Arc<Invoice>, now: i64) {
+    if attempt(scene, invoice, now) {
         scene.tx.effect("invoice_pay", &invoice.id);
         return;
     }
-    let current = |scene: &Scene<'_, '_>| scene.tx.get::<Invoice>(&invoice.id);
-    // What could not even be tried, as there is no method that can be used, is an attempt as well.
-    if let Some(untried) = current(scene).filter(|after| after.attempt_count == invoice.attempt_count) {
-        collect::attempt_failed(scene, &untried, false, now);
-    }
-    let spent = |after: &Arc<Invoice>| after.next_attempt.is_none();
-    let given_up = current(scene)
-        .filter(spent)
-        .and_then(|after| after.subscription.clone());
-    let running = given_up.and_then(|id| scene.tx.get::<Subscription>(&id));
-    if let Some(running) = running.filter(|s| s.status == SubscriptionStatus::PastDue) {
+    let after = scene.tx.get::<Invoice>(&invoice.id);
+    let spent = after.filter(|after| after.status == InvoiceStatus::Open && after.next_attempt.is_none());
+    let of = spent.and_then(|after| scene.tx.get::<Subscription>(after.subscription.as_deref()?));
+    if let Some(running) = of.filter(|s| s.status == SubscriptionStatus::PastDue) {
         let ended = cycle::end(scene, &running, now, "payment_failed");
         scene.tx.effect("subscription_cancel", &ended.id);
     }
+}
+
+/// Tries to collect an open invoice, and says whether it was paid; nobody hears of a failure but by its events.
+pub(crate) fn attempt(scene: &mut Scene<'_, '_>, invoice: &Arc<Invoice>, now: i64) -> bool {
+    if invoice.status != InvoiceStatus::Open || invoice.sums.due == 0 {
+        return false;
+    }
+    let method = collect::method_of(scene, invoice);
+    if method.is_some_and(|method| collect::pay(scene, invoice, &method, Presence::AWAY, now).is_ok()) {
+        return true;
+    }
+    // What could not even be tried, as there is no method that can be used, is an attempt as well.
+    let after = scene.tx.get::<Invoice>(&invoice.id);
+    if let Some(untried) = after.filter(|after| after.attempt_count == invoice.attempt_count) {
+        collect::attempt_failed(scene, &untried, false, now);
+    }
+    false
 }

@@ -10,6 +10,7 @@ use crate::mocks::stripe::objects::{
     Recurring, Reduction, Subscription, SubscriptionItem, Sums, Times,
 };
 use crate::mocks::stripe::scene::Scene;
+use crate::store::Object;
 
 /// Makes a draft without lines; it is not put yet.
 pub(crate) fn blank(scene: &mut Scene<'_, '_>, customer: &Customer, currency: Currency, now: i64) -> Invoice {
@@ -49,20 +50,43 @@ pub(crate) fn blank(scene: &mut Scene<'_, '_>, customer: &Customer, currency: Cu
     }
 }
 
+/// Lists what waits for an invoice of a customer. An index, for a list does not show what the same transaction has made.
+#[derive(Clone, Debug)]
+struct Waiting {
+    customer: Arc<str>,
+    items: Vec<Arc<str>>,
+}
+
+impl Object for Waiting {
+    const TABLE: &'static str = "stripe.waiting_items";
+
+    fn id(&self) -> Arc<str> {
+        Arc::clone(&self.customer)
+    }
+}
+
 /// Lists what waits for an invoice of a customer, oldest first.
 pub(crate) fn pending(
     scene: &Scene<'_, '_>,
     customer: &str,
     wanted: impl Fn(&InvoiceItem) -> bool,
 ) -> Vec<Arc<InvoiceItem>> {
-    let own = scene
-        .tx
-        .list::<InvoiceItem>()
-        .rev()
-        .filter(|item| *item.customer == *customer);
-    // What this very transaction has put on an invoice still stands in the list as it was.
-    let current = own.filter_map(|item| scene.tx.get::<InvoiceItem>(&item.id));
-    current.filter(|item| item.invoice.is_none() && wanted(item)).collect()
+    let waiting = scene.tx.get::<Waiting>(customer);
+    let ids = waiting.iter().flat_map(|waiting| &waiting.items);
+    let items = ids.filter_map(|id| scene.tx.get::<InvoiceItem>(id));
+    items.filter(|item| item.invoice.is_none() && wanted(item)).collect()
+}
+
+/// Puts an item that waits for an invoice.
+pub(crate) fn put_pending(scene: &mut Scene<'_, '_>, item: InvoiceItem) -> Arc<InvoiceItem> {
+    let still = pending(scene, &item.customer, |other| other.id != item.id);
+    let item = scene.tx.put(item);
+    let items = still.into_iter().chain([Arc::clone(&item)]);
+    scene.tx.put(Waiting {
+        customer: Arc::clone(&item.customer),
+        items: items.map(|item| Arc::clone(&item.id)).collect(),
+    });
+    item
 }
 
 /// Puts an item on a draft.

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::mocks::stripe::billing::{agenda, cycle};
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, TestClock, Thing};
+use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, Subscription, TestClock, Thing};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::routes::{
     Route,
@@ -95,6 +96,12 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let customer = living(scene)?;
+    let own = |s: &Arc<Subscription>| s.customer == customer.id && !s.status.over();
+    let running: Vec<_> = scene.tx.list::<Subscription>().filter(own).collect();
+    for subscription in running {
+        let now = agenda::now(scene, subscription.clock.as_ref());
+        cycle::end(scene, &subscription, now, "cancellation_requested");
+    }
     let mut gone = Customer::new(Arc::clone(&customer.id), customer.created);
     gone.deleted = true;
     let gone = scene.tx.put(gone);

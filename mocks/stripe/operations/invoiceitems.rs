@@ -119,7 +119,10 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         put_draft(scene, &draft, invoice, now);
         item.invoice = Some(Arc::clone(&draft.id));
     }
-    let item = scene.tx.put(item);
+    let item = match item.invoice {
+        None => draft::put_pending(scene, item),
+        Some(_) => scene.tx.put(item),
+    };
     scene.tx.effect("invoiceitem", &item.id);
     scene.event("invoiceitem.created", Arc::clone(&item));
     Ok(Answer::One(Thing::InvoiceItem(item)))

@@ -190,10 +190,11 @@ pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         .collect();
     for item in items {
         if item.was_pending {
-            scene.tx.put(InvoiceItem {
+            let again = InvoiceItem {
                 invoice: None,
                 ..InvoiceItem::clone(&item)
-            });
+            };
+            draft::put_pending(scene, again);
         } else {
             scene.tx.remove::<InvoiceItem>(&item.id);
         }

@@ -10,6 +10,7 @@ mod lists;
 mod money;
 mod objects;
 mod requests;
+mod subscriptions;
 mod table;
 
 use std::collections::BTreeMap;
