@@ -7,11 +7,13 @@ pub mod webhook;
 
 use std::sync::Arc;
 
-use crate::attempt::{About, Provider as _};
+use crate::attempt::{About, Outbox as _, Provider as _};
 use crate::ledger::Ledger;
 
 /// The name of the provider that takes mail.
 pub const MAIL: &str = "smtp";
+/// The provider that sends Stripe's webhooks.
+pub const WEBHOOKS: &str = "stripe-webhooks";
 
 /// Holds every provider; clones share them.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct Mocks {
     pub orders: Arc<orders::Orders>,
     /// The mail sink.
     pub smtp: Arc<smtp::Smtp>,
+    /// What sends Stripe's webhooks.
+    pub stripe_webhooks: Arc<stripe::Webhooks>,
     /// The webhook target.
     pub webhook: Arc<webhook::Webhook>,
 }
@@ -32,6 +36,7 @@ impl Mocks {
     pub fn new(ledger: &Ledger, stripe: stripe::Stripe, orders_require_key: bool) -> Self {
         Self {
             stripe: Arc::new(stripe),
+            stripe_webhooks: Arc::default(),
             orders: Arc::new(orders::Orders {
                 require_key: orders_require_key,
             }),
@@ -45,6 +50,7 @@ impl Mocks {
     pub fn about(&self) -> Vec<&'static About> {
         vec![
             self.stripe.about(),
+            self.stripe_webhooks.about(),
             self.orders.about(),
             self.smtp.about(),
             self.webhook.about(),

@@ -10,6 +10,7 @@
 //! - [`admin`]: the admin API under `/_`, one file a resource.
 //! - [`expect`]: expectations over counts: their grammar, the wait until they hold, the evidence.
 //! - [`mocks`]: the providers. None knows another, and none knows of faults, sockets or counts.
+//! - [`deliver`]: outgoing requests: the addresses they may go to, their signatures, and their tries in the ledger.
 //! - [`attempt`]: identify, ask before, reserve, commit, ask after, answer.
 //! - [`faults`]: rules, matching, decision. Pure, behind one lock.
 //! - [`idempotency`]: reservation and record of a key.
@@ -32,6 +33,7 @@ pub mod admin;
 pub mod attempt;
 pub mod cli;
 pub mod config;
+pub mod deliver;
 pub mod duration;
 pub mod expect;
 pub mod faults;

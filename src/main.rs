@@ -21,10 +21,16 @@ async fn main() -> ExitCode {
         }
     };
     let env = &config::environment();
-    let (out, input) = (&mut stdout(), &mut stdin());
+    let (out, err, input) = (&mut stdout(), &mut stderr(), &mut stdin());
     // See https://no-color.org.
     let color = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let mut console = Console { out, input, env, color };
+    let mut console = Console {
+        out,
+        err,
+        input,
+        env,
+        color,
+    };
     let ended = match command {
         Command::Serve(flags) => match Config::load(flags.into_values(), env.clone()) {
             Ok(config) => {

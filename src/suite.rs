@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::admin::{self, Admin, Stats};
 use crate::attempt::Holds;
+use crate::deliver::NoRoots;
 use crate::expect::{self, Options, Verdict};
 use crate::faults::{self, Catalog};
 use crate::ledger::Ledger;
@@ -21,7 +22,7 @@ pub use addresses::Addresses;
 pub use builder::Builder;
 
 pub use crate::server::smtp::{Mechanism, Offer};
-pub use crate::server::{Kind, Limits, Listen};
+pub use crate::server::{AllowHost, Connect, Direct, Kind, Limits, Listen};
 
 /// How long a stop waits for what is still going on.
 const STOP: Duration = Duration::from_millis(800);
@@ -64,6 +65,9 @@ pub enum StartError {
     /// The CA cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// What outgoing requests should trust cannot be used.
+    #[error(transparent)]
+    Roots(#[from] NoRoots),
     /// Rules that were given are wrong; each problem with its place.
     #[error("the fault rules are wrong\n{}", .0.join("\n"))]
     Faults(Vec<String>),

@@ -128,6 +128,7 @@ impl Scheduled for super::Stripe {
                 origin: Origin::Schedule,
                 search_lag: self.search_lag,
                 ids: Ids::Random,
+                allowed: &self.allowed,
             };
             due.work.run(&mut scene, at);
             events::trim(tx);

@@ -3,6 +3,7 @@
 use super::expand::shown;
 use super::objects::{Event, Thing};
 use super::scene::Origin;
+use super::webhooks::delivery;
 use crate::store::Tx;
 
 /// How many events an account keeps; Stripe keeps those of 30 days.
@@ -15,14 +16,18 @@ pub(crate) fn tell(tx: &mut Tx<'_>, origin: &Origin, kind: &'static str, thing: 
         Origin::Schedule => None,
         Origin::Seed => return,
     };
+    let id = tx.new_id("evt_");
+    let pending = delivery::plan(tx, &id, kind);
     let event = Event {
-        id: tx.new_id("evt_"),
+        id,
         created: tx.now().unix_timestamp(),
         kind,
         object: shown(tx, thing),
         before: before.map(|before| shown(tx, before)),
         request,
-        pending: 0,
+        pending,
+        api_version: None,
+        account: None,
     };
     tx.put(event);
 }

@@ -34,12 +34,14 @@ mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
+pub(crate) mod webhooks;
 
 use std::sync::Arc;
 
 use time::Duration;
 
 use crate::attempt::{About, Conflict, HttpProvider, HttpRequest, Identified, Operation, Provider, Refusal};
+use crate::deliver::Allowed;
 use crate::idempotency::Record;
 use crate::ledger::{Reply, View};
 use crate::store::Tx;
@@ -50,12 +52,15 @@ use ids::Ids;
 use objects::{Page, Request, Thing};
 use params::Params;
 use scene::{Answer, Origin, Scene};
+pub use webhooks::Webhooks;
 
 /// Is the provider; all its state stands in the store.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Stripe {
     /// By how much a search lags behind what was written, on the world's clock.
     pub search_lag: Duration,
+    /// Where webhooks may go.
+    pub allowed: Allowed,
 }
 
 impl Provider for Stripe {
@@ -138,6 +143,7 @@ impl Stripe {
             }),
             search_lag: self.search_lag,
             ids: Ids::Random,
+            allowed: &self.allowed,
         };
         let answer = (route.run)(&mut scene);
         // What is wrong with a request may be found after the first objects were put: nothing of them stays.

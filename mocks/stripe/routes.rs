@@ -8,9 +8,9 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, coupons, customers, disputes, invoice_payments, invoiceitems, invoices,
+    authenticate, balance, charges, coupons, customers, disputes, events, invoice_payments, invoiceitems, invoices,
     payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents, subscription_items,
-    subscriptions, test_clocks, tokens,
+    subscriptions, test_clocks, tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -78,6 +78,8 @@ static TABLE: &[&[Route]] = &[
     subscriptions::ROUTES,
     subscription_items::ROUTES,
     test_clocks::ROUTES,
+    events::ROUTES,
+    webhook_endpoints::ROUTES,
 ];
 
 /// Is what the provider says of itself.

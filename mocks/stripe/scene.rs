@@ -11,6 +11,7 @@ use super::failure::{Failure, Outcome};
 use super::ids::Ids;
 use super::objects::{Billing, Customer, Kind, Method, Request, Shown, Thing, Token};
 use super::params::Params;
+use crate::deliver::Allowed;
 use crate::store::Tx;
 
 /// Is one call being carried out.
@@ -29,6 +30,8 @@ pub(crate) struct Scene<'s, 't> {
     pub(crate) search_lag: Duration,
     /// How what is made is called.
     pub(crate) ids: Ids<'s>,
+    /// Where webhooks may go.
+    pub(crate) allowed: &'s Allowed,
 }
 
 /// Says whence what is done comes.

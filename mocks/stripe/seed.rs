@@ -11,6 +11,7 @@ use super::ids::Ids;
 use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
 use super::operations::{
     charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds, tokens,
+    webhook_endpoints,
 };
 use super::params::Params;
 use super::scene::{Origin, Scene};
@@ -54,6 +55,8 @@ static ROWS: &[Row] = &[
           complete: coupon_off, make: |scene| coupons::create(scene).map(drop) },
     Row { name: "promotion_codes", prefix: "promo_", kind: Kind::Promotion, operation: "promotion_codes.create", more: &[],
           complete: |_, _| (), make: |scene| promotion_codes::create(scene).map(drop) },
+    Row { name: "webhook_endpoints", prefix: "we_", kind: Kind::Endpoint, operation: "webhook_endpoints.create", more: &["secret"],
+          complete: |fields, _| set(fields, "enabled_events", json!(["*"])), make: |scene| webhook_endpoints::create(scene).map(drop) },
 ];
 
 const LONGEST_ID: usize = 255;
@@ -103,6 +106,7 @@ impl Seed for Stripe {
             origin: Origin::Seed,
             search_lag: self.search_lag,
             ids: Ids::Chosen(&chosen),
+            allowed: &self.allowed,
         };
         (row.make)(&mut scene).map_err(|failure| vec![wrong(&failure, &given)])?;
         search::note(tx, self.search_lag);

@@ -1,7 +1,6 @@
 //! The webhook provider: a target that takes everything, as an append API does. The key is a hint, and duplicates land.
 
 mod settings;
-mod signature;
 pub mod target;
 #[cfg(test)]
 mod tests;
@@ -15,11 +14,11 @@ use serde_json::json;
 use crate::attempt::{
     About, Conflict, HttpProvider, HttpRequest, Identified, Kind, Operation, Provider, Refusal, hash,
 };
+pub use crate::deliver::{Scheme, Secret};
 use crate::idempotency::Record;
 use crate::ledger::{Class, Correlation, Ledger, Reply};
 use crate::store::Tx;
 pub use settings::{Answer, Change, Invalid, Settings};
-pub use signature::{Scheme, Secret};
 pub use target::{Delivery, Sent, Target};
 
 static ABOUT: About = About {

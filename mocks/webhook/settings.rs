@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::signature::{Scheme, Secret};
+use super::{Scheme, Secret};
 use crate::duration;
 use crate::ledger::{Reply, secrets};
 

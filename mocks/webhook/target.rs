@@ -186,7 +186,10 @@ pub(super) fn append(tx: &mut Tx<'_>, sent: &Arc<Sent>, request: &HttpRequest) -
     let delivery = tx.put(Delivery {
         id: delivery,
         arrived,
-        signature: settings.secret.as_ref().map(|s| s.verdict(request, arrived)),
+        signature: settings
+            .secret
+            .as_ref()
+            .map(|s| s.verdict(&request.headers, &request.body, arrived)),
         sent: Arc::clone(sent),
     });
     (delivery, settings)

@@ -55,14 +55,14 @@ pub(super) async fn index() -> Response {
         "ackdrop ",
         env!("CARGO_PKG_VERSION"),
         "\n\nGET  /_stats       what really happened\nGET  /_events      every attempt\nPOST /_faults      lose an answer: {\"mode\": \"drop-after-commit\"}\n",
-        "POST /_expect      wait until counts are as expected: {\"expect\": \"stripe.charge == 1\"}\nGET  /_providers   operations and effects\nGET  /_mail        mails\nGET  /_hooks       deliveries\nPUT  /_objects/stripe/customers/cus_123   an object under an id of your choice\nPOST /_reset       begin anew\n"
+        "POST /_expect      wait until counts are as expected: {\"expect\": \"stripe.charge == 1\"}\nPOST /_deliver     send an event in copies of one moment: {\"url\": \"http://127.0.0.1:3000/hook\", \"copies\": 2}\nGET  /_providers   operations and effects\nGET  /_mail        mails\nGET  /_hooks       deliveries\nPUT  /_objects/stripe/customers/cus_123   an object under an id of your choice\nPOST /_reset       begin anew\n"
     );
     ([("content-type", "text/plain; charset=utf-8")], text).into_response()
 }
 
 pub(super) async fn unknown(uri: Uri) -> Error {
     let text = format!(
-        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_expect, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_objects, /_health, /_ready, /_ca.pem, /_addresses",
+        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_expect, /_deliver, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_objects, /_health, /_ready, /_ca.pem, /_addresses",
         uri.path()
     );
     super::error(StatusCode::NOT_FOUND, text)

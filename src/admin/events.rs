@@ -1,4 +1,4 @@
-//! `GET /_events` and `GET /_events/stream`: whole entries, in the order of their last change.
+//! `GET /_events` and `GET /_events/stream`: whole entries, in the order of their last change; the stream tells of holds too.
 
 use std::convert::Infallible;
 
@@ -8,10 +8,13 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::stream;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 
 use super::ask::Ask;
 use super::{Admin, Error};
-use crate::ledger::{Entry, Fate, Outcome};
+use crate::attempt::{Held, Notice};
+use crate::ledger::{Entry, Fate, Ledger, Outcome};
 
 const FILTERS: [&str; 8] = [
     "scope",
@@ -60,6 +63,17 @@ impl Wanted {
             && is(&self.fate, entry.fate.map(Fate::as_str))
             && is(&self.key, entry.key.as_deref())
     }
+
+    /// A hold has neither outcome nor fate: who asks for those asks for no hold.
+    fn accepts_hold(&self, held: &Held) -> bool {
+        let is = |wanted: &Option<String>, got: Option<&str>| wanted.is_none() || wanted.as_deref() == got;
+        is(&self.scope, held.scope.as_deref())
+            && is(&self.provider, Some(&held.provider))
+            && is(&self.operation, held.operation.as_deref())
+            && is(&self.key, held.key.as_deref())
+            && self.outcome.is_none()
+            && self.fate.is_none()
+    }
 }
 
 fn one_of(name: &str, got: Option<&str>, allowed: &[&str]) -> Result<(), Error> {
@@ -87,7 +101,8 @@ pub(super) async fn list(State(admin): State<Admin>, ask: Ask) -> Result<Respons
     Ok(super::answer(StatusCode::OK, &value))
 }
 
-/// Streams each entry anew whenever it changes, from `since` (or `Last-Event-ID`) on; without either, from now on.
+/// Streams each entry anew whenever it changes, from `since` (or `Last-Event-ID`) on; without either, from now on. What is held as
+/// the stream begins, and each hold that begins or ends from then on, is an event `hold` or `release`; it has no id, for it is told once.
 pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: HeaderMap) -> Result<Response, Error> {
     let wanted = Wanted::read(&ask)?;
     let ledger = admin.way.store.ledger().clone();
@@ -97,30 +112,73 @@ pub(super) async fn stream(State(admin): State<Admin>, ask: Ask, headers: Header
         .and_then(|id| id.to_str().ok()?.parse().ok());
     let since = ask.number("since", last.unwrap_or(*changed.borrow()), u64::MAX)?;
     let stop = admin.way.stop.clone();
-    let state = (ledger, changed, since, wanted, Vec::new().into_iter());
-    let events = stream::unfold(state, move |(ledger, mut changed, mut since, wanted, mut ready)| {
+    let (held, notices) = admin.way.holds.notices();
+    let held = held.into_iter().map(|held| Notice { held, ended: None });
+    let ready: Vec<Event> = held
+        .filter(|n| wanted.accepts_hold(&n.held))
+        .map(|n| told(&n))
+        .collect();
+    let tail = Tail {
+        ledger,
+        changed,
+        since,
+        wanted,
+        notices,
+        ready: ready.into_iter(),
+    };
+    let events = stream::unfold(tail, move |mut tail| {
         let stop = stop.clone();
         async move {
-            loop {
-                if let Some(entry) = ready.next() {
-                    let event = render(&entry);
-                    return Some((Ok::<_, Infallible>(event), (ledger, changed, since, wanted, ready)));
-                }
-                changed.borrow_and_update();
-                let entries;
-                (entries, since) = ledger.changed_since(since, 100, |entry| wanted.accepts(entry));
-                if !entries.is_empty() {
-                    ready = entries.into_iter();
-                    continue;
-                }
-                tokio::select! {
-                    () = stop.cancelled() => return None,
-                    more = changed.changed() => more.ok()?,
-                }
+            tokio::select! {
+                () = stop.cancelled() => None,
+                event = tail.next() => Some((Ok::<_, Infallible>(event?), tail)),
             }
         }
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Is one reader's place in the stream.
+struct Tail {
+    ledger: Ledger,
+    changed: watch::Receiver<u64>,
+    since: u64,
+    wanted: Wanted,
+    notices: broadcast::Receiver<Notice>,
+    ready: std::vec::IntoIter<Event>,
+}
+
+impl Tail {
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.next() {
+                return Some(event);
+            }
+            self.changed.borrow_and_update();
+            let (entries, since) = self
+                .ledger
+                .changed_since(self.since, 100, |entry| self.wanted.accepts(entry));
+            self.since = since;
+            if !entries.is_empty() {
+                let events: Vec<Event> = entries.iter().map(|entry| render(entry)).collect();
+                self.ready = events.into_iter();
+                continue;
+            }
+            tokio::select! {
+                more = self.changed.changed() => more.ok()?,
+                notice = self.notices.recv() => match notice {
+                    Ok(notice) if self.wanted.accepts_hold(&notice.held) => return Some(told(&notice)),
+                    // A reader that is too slow misses some; what is held now, GET /_holds says.
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                },
+            }
+        }
+    }
+}
+
+fn told(notice: &Notice) -> Event {
+    Event::default().event(notice.name()).data(notice.render().to_string())
 }
 
 fn render(entry: &Entry) -> Event {

@@ -20,9 +20,13 @@ const OPEN: [&str; 4] = ["/", "/_health", "/_ready", "/_ca.pem"];
 /// Ends of names that no public DNS gives out.
 const LOCAL_NAMES: [&str; 4] = [".localhost", ".internal", ".local", ".test"];
 
+/// What makes the suite send requests: where other machines reach it, this is nothing for whoever comes by.
+const OUTWARD: [&str; 1] = ["/_deliver"];
+
 /// Says who may call the admin API.
 #[derive(Clone, Default)]
 pub struct Guard {
+    exposed: bool,
     token: Option<[u8; 32]>,
     hosts: Arc<[String]>,
 }
@@ -32,14 +36,28 @@ impl Guard {
     #[must_use]
     pub fn new(token: Option<&str>, hosts: &[String]) -> Self {
         Self {
+            exposed: false,
             token: token.map(hash),
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
         }
     }
 
+    /// Says that other machines reach it.
+    #[must_use]
+    pub fn exposed(mut self) -> Self {
+        self.exposed = true;
+        self
+    }
+
     fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Error> {
         if !OPEN.contains(&path) {
             self.check_token(headers)?;
+        }
+        if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
+            let words = format!(
+                "`{path}` makes the suite send requests, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
+            );
+            return Err(error(StatusCode::UNAUTHORIZED, words));
         }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
             self.check_host(headers)?;
@@ -80,6 +98,7 @@ impl Guard {
 impl std::fmt::Debug for Guard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Guard")
+            .field("exposed", &self.exposed)
             .field("has_token", &self.token.is_some())
             .field("hosts", &self.hosts)
             .finish()

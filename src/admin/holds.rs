@@ -54,21 +54,13 @@ pub(super) async fn release(
 ) -> Result<Response, Error> {
     ask.only(&["scope"])?;
     let scope = ask.scope()?;
-    let bad = Error::bad;
-    let asked: Asked = if body.iter().all(u8::is_ascii_whitespace) {
-        Asked::default()
-    } else {
-        serde_json::from_slice(&body).map_err(|e| {
-            bad(format!("the body cannot be read: {e}; it looks like {{\"then\": \"answer\"}} or {{\"then\": \"drop\", \"how\": \"close\"}}"))
-        })?
-    };
-    let release = asked.release().map_err(bad)?;
+    let release = Asked::read(&body)?;
     let held = admin.way.holds.list(scope.as_ref().map(|s| s.as_str()));
     let Some(held) = held.into_iter().find(|held| held.id == id) else {
         return Err(not_held(&id));
     };
     if held.point == Point::Before && matches!(release, Release::Drop(How::Truncate { .. })) {
-        return Err(bad(format!(
+        return Err(Error::bad(format!(
             "`{id}` is held before its commit: there is no answer to truncate"
         )));
     }
@@ -78,12 +70,38 @@ pub(super) async fn release(
     }
 }
 
+/// Lets all go in one instant, of one scope or all; none is no error.
+pub(super) async fn release_all(State(admin): State<Admin>, ask: Ask, body: Bytes) -> Result<Response, Error> {
+    ask.only(&["scope"])?;
+    let scope = ask.scope()?;
+    let scope = scope.as_ref().map(|s| s.as_str());
+    let release = Asked::read(&body)?;
+    if matches!(release, Release::Drop(How::Truncate { .. })) {
+        return Err(Error::bad(
+            "truncate is for one answer: name its hold, as in POST /_holds/h1/release",
+        ));
+    }
+    let released = admin.way.holds.release_all(scope, release);
+    Ok(super::answer(StatusCode::OK, &json!({"released": released})))
+}
+
 fn not_held(id: &str) -> Error {
     let text = format!("nothing is held as `{id}`; GET /_holds lists what is");
     super::error(StatusCode::NOT_FOUND, text)
 }
 
 impl Asked {
+    fn read(body: &[u8]) -> Result<Release, Error> {
+        let asked = if body.iter().all(u8::is_ascii_whitespace) {
+            Self::default()
+        } else {
+            serde_json::from_slice(body).map_err(|e| {
+                Error::bad(format!("the body cannot be read: {e}; it looks like {{\"then\": \"answer\"}} or {{\"then\": \"drop\", \"how\": \"close\"}}"))
+            })?
+        };
+        asked.release().map_err(Error::bad)
+    }
+
     fn release(&self) -> Result<Release, String> {
         let how = match (&self.then, self.how, self.bytes) {
             (Then::Answer, None, None) => return Ok(Release::Answer),

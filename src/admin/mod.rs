@@ -3,6 +3,7 @@
 mod about;
 mod ask;
 mod clock;
+mod deliver;
 mod events;
 mod expect;
 mod faults;
@@ -27,10 +28,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::attempt::{About, Way};
+use crate::deliver::Courier;
 use crate::faults::Catalog;
 use crate::ledger::Strays;
 use crate::store::Scope;
 
+pub use deliver::DELIVERIES;
 pub use expect::sources;
 pub use guard::Guard;
 pub use objects::Objects;
@@ -52,6 +55,8 @@ pub struct Admin {
     pub objects: Objects,
     /// What rules may name.
     pub catalog: Arc<Catalog>,
+    /// What sends requests outwards.
+    pub courier: Courier,
     /// Requests that nobody knows.
     pub strays: Strays,
     /// The certificate of the suite's CA.
@@ -70,6 +75,8 @@ pub struct NamedScope(pub Option<Scope>);
 impl Admin {
     /// Looks at a store, and at nothing else.
     fn over(store: crate::store::Store) -> Self {
+        use crate::deliver::Allowed;
+
         Self {
             way: Way {
                 store,
@@ -82,6 +89,7 @@ impl Admin {
             providers: Arc::new([]),
             objects: Objects::default(),
             catalog: Arc::default(),
+            courier: Courier::new(Allowed::default(), []).expect("no certificate is wrong"),
             strays: Strays::default(),
             ca: "".into(),
             guard: Guard::default(),
@@ -96,12 +104,14 @@ pub fn router(admin: Admin) -> Router {
     Router::new()
         .route("/", get(about::index))
         .route("/_stats", get(stats::get))
+        .route("/_deliver", post(deliver::deliver))
         .route("/_events", get(events::list))
         .route("/_events/stream", get(events::stream))
         .route("/_expect", post(expect::expect))
         .route("/_faults", get(faults::list).post(faults::add).delete(faults::clear))
         .route("/_faults/{id}", delete(faults::remove))
         .route("/_holds", get(holds::list))
+        .route("/_holds/release", post(holds::release_all))
         .route("/_holds/{id}/release", post(holds::release))
         .route("/_hooks", get(hooks::get_list))
         .route("/_hooks/", get(hooks::get_list))

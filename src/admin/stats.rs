@@ -34,6 +34,8 @@ pub struct Stats {
     pub unmatched: u64,
     /// The last of them, oldest first.
     pub unmatched_last: Vec<String>,
+    /// Hosts that the proxy refused, with their ports, and how often.
+    pub refused_hosts: BTreeMap<String, u64>,
     /// What the journal has let go; no count changes by it.
     pub journal_trimmed: Trimmed,
 }
@@ -77,6 +79,7 @@ pub fn stats(admin: &Admin, scope: Option<&Scope>) -> Stats {
         faults: admin.way.rules.totals(name),
         unmatched: admin.strays.count(name),
         unmatched_last: admin.strays.last(name),
+        refused_hosts: admin.strays.refused_hosts(name),
         journal_trimmed: Trimmed { entries, bodies },
     }
 }

@@ -86,6 +86,7 @@ impl<P: Provider> Asked<P> {
             from_accepted: settled.is_some_and(|(_, from_accepted)| from_accepted),
             step: P::Request::IS_MAIL.then_some(mail_step),
             content_bytes: 0,
+            sent: false,
             content: self.counted_by(),
         })
     }
@@ -100,7 +101,7 @@ impl<P: Provider> Asked<P> {
     }
 }
 
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

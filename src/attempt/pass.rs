@@ -23,7 +23,12 @@ pub(super) enum Until {
 
 /// Reserves the key of an attempt that is told to wait, in the moment in which it is told: nobody overtakes it between the two.
 pub(super) fn reserve_to_wait<P: Provider>(tx: &mut Tx<'_>, asked: &Asked<P>, verdict: Option<&Verdict>, attempt: u64) {
-    let waits = verdict.is_some_and(|verdict| matches!(verdict.action, Action::Hold | Action::Delay(_)));
+    let waits = verdict.is_some_and(|verdict| match verdict.action {
+        // Who gathers at a barrier is to race for the key when all are let go.
+        Action::Hold { barrier } => barrier.is_none(),
+        Action::Delay(_) => true,
+        _ => false,
+    });
     let Some(key) = asked.key().filter(|_| waits) else {
         return;
     };

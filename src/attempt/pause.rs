@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::holds::{Held, Release};
+use super::notice::Ended;
 use super::way::Way;
 use crate::faults::How;
 
@@ -12,7 +13,10 @@ use crate::faults::How;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
     /// Until released.
-    Hold,
+    Hold {
+        /// How many gather until all of them go in one instant.
+        barrier: Option<u16>,
+    },
     /// So long; a client that leaves does not end it.
     Delay(Duration),
 }
@@ -40,20 +44,22 @@ impl Way {
                 () = self.stop.cancelled() => Paused::Drop(How::Close),
                 () = tokio::time::sleep(delay) => Paused::GoOn,
             },
-            Pause::Hold => {
-                let mut hold = self.holds.enter(held);
-                tokio::select! {
+            Pause::Hold { barrier } => {
+                let mut hold = self.holds.enter(held, barrier, [gone.clone(), over.clone()]);
+                let (paused, ended) = tokio::select! {
                     biased;
-                    () = over.cancelled() => Paused::Over,
+                    () = over.cancelled() => (Paused::Over, Ended::Reset),
                     release = &mut hold.release => match release {
-                        Ok(Release::Answer) => Paused::GoOn,
-                        Ok(Release::Drop(how)) => Paused::Drop(how),
-                        Err(_) => Paused::Over,
+                        Ok(Release::Answer) => (Paused::GoOn, Ended::Answer),
+                        Ok(Release::Drop(how)) => (Paused::Drop(how), Ended::Drop(how)),
+                        Err(_) => (Paused::Over, Ended::Reset),
                     },
-                    () = gone.cancelled() => Paused::Left,
-                    () = self.stop.cancelled() => Paused::Drop(How::Close),
-                    () = tokio::time::sleep(self.hang_cap) => Paused::Drop(How::Close),
-                }
+                    () = gone.cancelled() => (Paused::Left, Ended::Left),
+                    () = self.stop.cancelled() => (Paused::Drop(How::Close), Ended::Stopped),
+                    () = tokio::time::sleep(self.hang_cap) => (Paused::Drop(How::Close), Ended::Expired),
+                };
+                hold.ended = ended;
+                paused
             }
         }
     }

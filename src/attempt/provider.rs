@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::idempotency::{Key, Record};
-use crate::ledger::{Body, Class, Correlation, Hash, Reply};
+use crate::ledger::{Body, Class, Correlation, Reply};
 use crate::store::Tx;
 
 /// Describes a provider.
@@ -203,21 +203,6 @@ impl About {
             .find(|o| o.name == name)
             .unwrap_or_else(|| panic!("`{name}` stands in the table of {}", self.name))
     }
-}
-
-/// Hashes the parts of a value, each with its length, so that no two lists of parts meet.
-#[must_use]
-pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Hash {
-    use sha2::{Digest, Sha256};
-    let mut sha = Sha256::new();
-    for part in parts {
-        sha.update((part.len() as u64).to_le_bytes());
-        sha.update(part);
-    }
-    let digest = sha.finalize();
-    let mut hash = [0; 16];
-    hash.copy_from_slice(&digest[..16]);
-    hash
 }
 
 fn gateway_page(status: u16, code: Option<&str>) -> Reply {

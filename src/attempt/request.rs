@@ -53,21 +53,11 @@ impl Describe for HttpRequest {
     }
 
     fn recordable(&self) -> (Bytes, Bytes) {
-        let mut head = String::with_capacity(256);
-        for (name, value) in &self.headers {
-            head.push_str(name.as_str());
-            head.push_str(": ");
-            head.push_str(&secrets::clean_header(
-                name.as_str(),
-                &String::from_utf8_lossy(value.as_bytes()),
-            ));
-            head.push('\n');
-        }
         let body = match secrets::clean_bytes(&self.body) {
             Cow::Borrowed(_) => self.body.clone(),
             Cow::Owned(clean) => clean.into(),
         };
-        (head.into(), body)
+        (secrets::clean_head(&self.headers).into(), body)
     }
 
     fn json(&self) -> Option<Value> {

@@ -112,7 +112,7 @@ impl<P: Provider> Attempt<P> {
             return self.commit(None).await;
         };
         match verdict.action {
-            Action::Hold => return self.pause_before(Pause::Hold, &verdict).await,
+            Action::Hold { barrier } => return self.pause_before(Pause::Hold { barrier }, &verdict).await,
             Action::Delay(delay) => return self.pause_before(Pause::Delay(delay), &verdict).await,
             _ => self.fire(&verdict),
         }
@@ -162,10 +162,11 @@ impl<P: Provider> Attempt<P> {
         self.answer(reply, None, Fate::Answered);
     }
 
-    /// Reserves the key, if there is one, and waits.
+    /// Reserves the key, if there is one, and waits. Who waits at a barrier reserves nothing: all that are let go race for the key.
     async fn pause_before(mut self, pause: Pause, verdict: &Verdict) {
         let mut reserved = None;
-        if let Some(key) = self.asked.key().cloned() {
+        let gathers = matches!(pause, Pause::Hold { barrier: Some(_) });
+        if let Some(key) = self.asked.key().filter(|_| !gathers).cloned() {
             reserved = Some((self.settle(Until::Reserved).await, key));
         }
         // Noted after: who sees in the journal that it waits must find the key reserved.
@@ -239,9 +240,9 @@ impl<P: Provider> Attempt<P> {
                 let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
                 return self.send(reply, None, Fate::Withheld);
             }
-            Some(Action::Hold) => Pause::Hold,
+            Some(Action::Hold { barrier }) => Pause::Hold { barrier },
             Some(Action::Delay(delay)) => Pause::Delay(delay),
-            None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_)) => {
+            None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_) | Action::Tamper(_)) => {
                 return self.send(reply, None, Fate::Answered);
             }
         };
@@ -285,6 +286,7 @@ impl<P: Provider> Attempt<P> {
             point,
             rule: Arc::clone(&self.rule),
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
+            barrier: None,
         };
         self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
     }

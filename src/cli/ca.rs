@@ -7,7 +7,7 @@ use http::Method;
 use super::target::Target;
 use super::{Answer, Console, Failure};
 
-/// Prints the CA's certificate as PEM: `ackdrop ca > ca.pem`, then point SSL_CERT_FILE or NODE_EXTRA_CA_CERTS at it.
+/// Prints the CA's certificate as PEM, for a file: `ackdrop ca > ca.pem`. How clients are told to trust it goes to standard error.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::doc_markdown, reason = "clap prints this as it stands")]
 pub struct Ca {
@@ -41,10 +41,28 @@ impl Ca {
             )?;
         } else {
             console.out.write_all(&pem)?;
+            console.out.flush()?;
+            // Where standard error is closed the certificate alone has to do.
+            let _ = console.err.write_all(HOW.as_bytes());
         }
         Ok(Answer::Yes)
     }
 }
+
+/// Says how clients are told to trust it.
+const HOW: &str = "
+Keep it in a file (ackdrop ca > ca.pem), and tell your client:
+  Node     NODE_EXTRA_CA_CERTS=ca.pem node app.js
+  Python   SSL_CERT_FILE=ca.pem (requests: REQUESTS_CA_BUNDLE=ca.pem; stripe: stripe.ca_bundle_path = \"ca.pem\")
+  Java     keytool -importcert -noprompt -alias ackdrop -file ca.pem -keystore ca.p12 -storepass changeit
+           java -Djavax.net.ssl.trustStore=ca.p12 -Djavax.net.ssl.trustStorePassword=changeit …
+  curl     curl --cacert ca.pem … (or CURL_CA_BUNDLE=ca.pem)
+  Go       SSL_CERT_FILE=ca.pem (on Linux)
+  Docker   COPY ca.pem /usr/local/share/ca-certificates/ackdrop.crt
+           RUN update-ca-certificates
+           or mount it, and set the variable of your client: -v ./ca.pem:/ca.pem -e NODE_EXTRA_CA_CERTS=/ca.pem
+The CA is made anew at each start, unless `ackdrop --ca DIR` keeps it.
+";
 
 const NO_PEM: &str = "no certificate in PEM";
 

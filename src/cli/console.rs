@@ -9,6 +9,8 @@ use std::process::ExitCode;
 pub struct Console<'a> {
     /// Where the answer goes.
     pub out: &'a mut dyn Write,
+    /// Where words beside the answer go, so that the answer can be kept in a file.
+    pub err: &'a mut dyn Write,
     /// Where `-` reads from.
     pub input: &'a mut dyn Read,
     /// All variables whose names begin with `ACKDROP_`.

@@ -93,6 +93,10 @@ async fn follow(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Fa
             }
             let entry: Value = serde_json::from_str(&event)
                 .map_err(|error| remote.strange(format!("an event that is no JSON ({error})")))?;
+            if entry["event"].is_string() {
+                writeln!(console.out, "{}", hold_line(&entry))?;
+                continue;
+            }
             // For people one line an attempt, as the log has it: when it has its outcome and its fate.
             if !entry["outcome"].is_null() && !entry["fate"].is_null() {
                 writeln!(console.out, "{}", line(&entry))?;
@@ -101,6 +105,32 @@ async fn follow(remote: &Remote, console: &mut Console<'_>) -> Result<Answer, Fa
         console.out.flush()?;
     }
     Ok(Answer::Yes)
+}
+
+/// Writes that a hold begins or ends: `hold h1 stripe charges.create key=order-17 before 3 of 20`.
+fn hold_line(hold: &Value) -> String {
+    let text = |name: &str| Some(words(&hold[name])).filter(|text| !text.is_empty());
+    let scope = text("scope").filter(|scope| scope != "default");
+    let barrier = &hold["barrier"];
+    let gathered = barrier.is_object().then(|| {
+        let count = |name: &str| words(&barrier[name]);
+        format!("{} of {}", count("gathered"), count("of"))
+    });
+    let parts = [
+        text("event"),
+        text("id"),
+        scope.map(|scope| format!("~{scope}")),
+        text("provider"),
+        text("operation"),
+        text("key").map(|key| format!("key={}", quoted(key))),
+        text("point"),
+        gathered,
+        text("then").map(|then| match text("how") {
+            Some(how) => format!("{then}({how})"),
+            None => then,
+        }),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Writes an attempt as the log does, its time in front: `stripe charges.create key=order-17 accepted withheld(reset) fault=f1`.
@@ -193,14 +223,17 @@ mod tests {
         let begun = json!({"id": 1, "provider": "smtp", "operation": "mail", "outcome": null, "fate": null});
         let entry =
             json!({"id": 1, "provider": "smtp", "operation": "mail", "outcome": "accepted", "fate": "answered"});
-        let stub = Stub::answering_text(200, &format!(": hello\n\ndata: {begun}\n\ndata: {entry}\n\n")).await;
+        let held = json!({"event": "release", "id": "h1", "scope": "alice", "provider": "smtp", "operation": "mail", "key": null,
+            "point": "after", "barrier": {"gathered": 2, "of": 2}, "then": "drop", "how": "reset"});
+        let text = format!(": hello\n\ndata: {begun}\n\ndata: {entry}\n\ndata: {held}\n\n");
+        let stub = Stub::answering_text(200, &text).await;
         assert_eq!(
             stub.run(&["events", "--follow"]).await.1,
-            "smtp mail accepted answered\n"
+            "smtp mail accepted answered\nrelease h1 ~alice smtp mail after 2 of 2 drop(reset)\n"
         );
         assert_eq!(
             stub.run(&["events", "-f", "--json"]).await.1,
-            format!("{begun}\n{entry}\n")
+            format!("{begun}\n{entry}\n{held}\n")
         );
         assert_eq!(stub.seen()[0], "GET /_events/stream - ");
     }

@@ -6,6 +6,7 @@ mod assert;
 mod ca;
 mod client;
 mod console;
+mod deliver;
 pub mod demo;
 mod events;
 mod faults;
@@ -91,6 +92,8 @@ pub enum Ask {
     Faults(faults::Faults),
     /// List and release attempts that a hold stopped
     Holds(holds::Holds),
+    /// Send an event to a receiver, in copies of one moment: exit code 0 or 1
+    Deliver(Box<deliver::Deliver>),
     /// Put objects under ids of your choice; list what can be put
     Objects(objects::Objects),
     /// Clear state, counts and API rules, of everything or of one scope
@@ -122,6 +125,7 @@ impl Ask {
             Self::Events(command) => command.run(console).await,
             Self::Faults(command) => command.run(console).await,
             Self::Holds(command) => command.run(console).await,
+            Self::Deliver(command) => command.run(console).await,
             Self::Objects(command) => command.run(console).await,
             Self::Reset(command) => command.run(console).await,
             Self::Ready(command) => command.run(console).await,
@@ -173,7 +177,8 @@ mod tests {
             );
         }
         for command in [
-            "serve", "demo", "stats", "assert", "events", "faults", "holds", "objects", "reset", "ready", "ca",
+            "serve", "demo", "stats", "assert", "events", "faults", "holds", "deliver", "objects", "reset", "ready",
+            "ca",
         ] {
             assert!(help.contains(&format!("\n  {command} ")), "{command}");
         }

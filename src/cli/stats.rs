@@ -132,6 +132,20 @@ pub(super) fn strays(answer: &Value) -> Vec<String> {
     [head].into_iter().chain(lines).collect()
 }
 
+/// Says which hosts the proxy refused.
+fn refused(stats: &Value) -> Vec<String> {
+    let hosts: Vec<String> = fields(stats, "refused_hosts")
+        .map(|(host, n)| format!("{} {}", words(&host.as_str().into()), words(n)))
+        .collect();
+    if hosts.is_empty() {
+        return Vec::new();
+    }
+    let text = hosts.join(", ");
+    vec![format!(
+        "refused     {text} (no such host is played; --allow-host lets one through)"
+    )]
+}
+
 fn closing(stats: &Value) -> String {
     let faults = &stats["faults"];
     let mut lines = vec![format!(
@@ -140,6 +154,7 @@ fn closing(stats: &Value) -> String {
         count(faults, "fired")
     )];
     lines.extend(strays(stats));
+    lines.extend(refused(stats));
     let trimmed = &stats["journal_trimmed"];
     let (entries, bodies) = (count(trimmed, "entries"), count(trimmed, "bodies"));
     if entries + bodies > 0 {
@@ -231,12 +246,14 @@ mod tests {
     #[test]
     fn an_empty_suite_says_so() {
         let empty = json!({"generation": 2, "since": "2026-01-01T00:00:00Z", "providers": {}, "total": {},
-            "faults": {"armed": 1, "fired": 0}, "unmatched": 3, "journal_trimmed": {"entries": 7, "bodies": 0}});
+            "faults": {"armed": 1, "fired": 0}, "unmatched": 3, "refused_hosts": {"example.com:443": 2, "a.test:80": 1},
+            "journal_trimmed": {"entries": 7, "bodies": 0}});
         insta::assert_snapshot!(render(&empty).unwrap(), @r"
     No attempt has arrived.
 
     faults      1 armed, 0 fired
     unmatched   3 (no provider has that path)
+    refused     example.com:443 2, a.test:80 1 (no such host is played; --allow-host lets one through)
     journal     let go of its oldest 7 attempts and 0 bodies; the counts are whole
     since       2026-01-01T00:00:00Z (generation 2)
     ");

@@ -73,6 +73,7 @@ impl Stub {
         let mut input = input.as_bytes();
         let mut console = Console {
             out: &mut out,
+            err: &mut std::io::sink(),
             input: &mut input,
             env: &env,
             color: false,

@@ -27,6 +27,7 @@ impl Config {
             .orders_require_key(self.orders_require_key)
             .stripe_search_lag(self.stripe_search_lag)
             .admin(self.admin_token.as_ref().map(Secret::reveal), &self.admin_host)
+            .deliver_hosts(&self.deliver_host)
             .smtp(suite::Offer {
                 mechanisms: self.smtp_auth.clone().into(),
                 starttls: self.smtp_starttls,
@@ -42,6 +43,9 @@ impl Config {
             .flat_map(|(kind, all)| all.iter().map(move |one| (kind, *one)))
         {
             builder = builder.listen(kind, listen);
+        }
+        for host in &self.allow_host {
+            builder = builder.allow_host(host.clone());
         }
         for given in &self.faults {
             let source = match given.source.origin {

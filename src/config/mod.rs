@@ -25,6 +25,7 @@ pub use self::seed::Seed;
 pub use self::settings::{SETTINGS, Setting};
 pub use self::source::{Origin, Source};
 pub use self::value::{Log, duration, size};
+pub use crate::suite::AllowHost;
 pub use crate::suite::Listen;
 pub use crate::suite::Mechanism;
 
@@ -56,6 +57,10 @@ pub struct Config {
     pub smtp_starttls: bool,
     /// Host names under which changing admin calls are accepted, besides those that are safe.
     pub admin_host: Vec<String>,
+    /// Hosts that deliveries may go to, besides loopback and private addresses.
+    pub deliver_host: Vec<String>,
+    /// Hosts to which clients of the forward proxy are let through.
+    pub allow_host: Vec<AllowHost>,
     /// The token that guards the admin API; none leaves it open.
     pub admin_token: Option<Secret>,
     /// Whether orders are refused without an Idempotency-Key.
@@ -179,6 +184,8 @@ impl Config {
             smtp_auth: Vec::new(),
             smtp_starttls: false,
             admin_host: Vec::new(),
+            deliver_host: Vec::new(),
+            allow_host: Vec::new(),
             admin_token: None,
             orders_require_key: false,
             stripe_search_lag: Duration::ZERO,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
-use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
+use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -32,6 +32,7 @@ pub(super) enum Kind {
     Faults(Field<Vec<Given>>),
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
+    Hosts(Field<Vec<AllowHost>>),
     Path(Field<Option<PathBuf>>),
     Seed(Field<Option<Seed>>),
     Secret(Field<Option<Secret>>),
@@ -58,6 +59,7 @@ pub static SETTINGS: &[Setting] = &[
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
+    row("allow_host", GENERAL, "HOST", "", "Let clients of the forward proxy through to this host (a name, an address, or *.example.com); any other host that the suite does not play is refused. Repeatable", Kind::Hosts(|c| &mut c.allow_host)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
     row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
     row("config", GENERAL, "FILE", "", "Read settings from this TOML file; its keys are these flags' names with _ for -", Kind::Path(|c| &mut c.config)),
@@ -69,6 +71,7 @@ pub static SETTINGS: &[Setting] = &[
     row("stripe_search_lag", PROVIDERS, "TIME", "0s", "Let Stripe's search find what was written only so long after, on the scope's clock; lists and look-ups find it at once", Kind::Lag(|c| &mut c.stripe_search_lag)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
     row("admin_host", ADMIN, "HOST", "", "Accept admin changes under this host name too, besides IPs, localhost and local names. Repeatable", Kind::Names(|c| &mut c.admin_host)),
+    row("deliver_host", ADMIN, "HOST", "", "Let deliveries go to this host too, by name or address, besides loopback and private addresses. Repeatable", Kind::Names(|c| &mut c.deliver_host)),
     row("journal_entries", LIMITS, "COUNT", "100000", "Keep this many attempts in the journal; counts never forget", Kind::Count { least: 0, field: |c| &mut c.limits.journal_entries }),
     row("body_memory", LIMITS, "SIZE", "256MiB", "Keep this much of recorded bodies, mails and deliveries", Kind::Size { least: 0, field: |c| &mut c.limits.body_memory }),
     row("arriving_memory", LIMITS, "SIZE", "256MiB", "Hold this much of bodies that are still arriving; past it 503 or 452", Kind::Size { least: 1, field: |c| &mut c.limits.arriving_memory }),
@@ -109,7 +112,7 @@ impl Setting {
     pub fn many(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_)
+            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_) | Kind::Hosts(_)
         )
     }
 
@@ -150,6 +153,10 @@ impl Kind {
             Self::Names(field) => {
                 let named = each(values, problems, host_name);
                 field(config).extend(named.into_iter().map(|(name, _)| name));
+            }
+            Self::Hosts(field) => {
+                let allowed = each(values, problems, str::parse);
+                field(config).extend(allowed.into_iter().map(|(host, _)| host));
             }
             Self::Path(field) => one(values, problems, field(config), |text| {
                 not_empty(text).map(|text| Some(PathBuf::from(text)))

@@ -62,6 +62,7 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "orders_require_key" => format!("{:?}", config.orders_require_key),
         "stripe_search_lag" => format!("{:?}", config.stripe_search_lag),
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
+        "deliver_host" => format!("{:?}", config.deliver_host),
         "admin_host" => format!("{:?}", config.admin_host),
         "journal_entries" => format!("{:?}", config.limits.journal_entries),
         "body_memory" => format!("{:?}", config.limits.body_memory),

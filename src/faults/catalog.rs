@@ -28,6 +28,8 @@ pub enum Protocol {
     Http,
     /// SMTP or SMTPS.
     Smtp,
+    /// HTTP or HTTPS, and it is the suite that sends.
+    Sent,
 }
 
 /// Says which protocols an attempt that a rule matches may come by, as far as its fields tell.
@@ -35,6 +37,8 @@ pub enum Protocol {
 pub(super) struct Reach {
     pub(super) http: bool,
     pub(super) smtp: bool,
+    /// Whether the suite itself sends it.
+    pub(super) sent: bool,
     pub(super) fixed_scope: bool,
 }
 
@@ -42,16 +46,19 @@ impl Reach {
     pub(super) const HTTP: Self = Self {
         http: true,
         smtp: false,
+        sent: false,
         fixed_scope: false,
     };
     pub(super) const SMTP: Self = Self {
         http: false,
         smtp: true,
+        sent: false,
         fixed_scope: false,
     };
     pub(super) const ANY: Self = Self {
         http: true,
         smtp: true,
+        sent: true,
         fixed_scope: false,
     };
 }
@@ -88,6 +95,7 @@ pub(super) fn reach(providers: &[&Known]) -> Reach {
     Reach {
         http: speaks(Protocol::Http),
         smtp: speaks(Protocol::Smtp),
+        sent: speaks(Protocol::Sent),
         fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),
     }
 }

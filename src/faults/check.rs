@@ -1,14 +1,17 @@
 //! Checks what the fields of a rule are together, and makes the rule of them.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::catalog::{self, Catalog, Reach};
 use super::condition::{Condition, Field, Wanted};
+use super::direction::{self, Direction};
 use super::occasion::On;
 use super::parse::{Draft, HowName};
 use super::problem::Problem;
 use super::reader::{Reader, with_suggestion};
-use super::rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step};
+use super::rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step, Tamper};
 use super::word::Word;
 use crate::ledger::Outcome;
 
@@ -23,6 +26,13 @@ const OUTCOMES: [Outcome; 5] = [
     Outcome::Read,
     Outcome::Unknown,
 ];
+
+/// How many copies are sent at most, and behind how many others.
+const MOST_COPIES: u64 = 100;
+/// How long what is reordered waits, if nobody says otherwise.
+const REORDERED: Duration = Duration::from_secs(10);
+/// How old a stale signature is, if nobody says otherwise: twice what receivers tolerate.
+const AGED: Duration = Duration::from_secs(600);
 
 /// Checks provider and operation against what there is, and tells by which protocols a match may come.
 pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -> Reach {
@@ -59,18 +69,19 @@ pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -
 
 /// Checks the draft and makes the rule.
 pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Result<RuleSpec, Vec<Problem>> {
+    let direction = direction::check(&mut reader, &draft, reach);
     let reach = check_protocol(&mut reader, reach);
     check_status(&mut reader, &draft, reach);
     let point = draft.mode.map(|mode| {
         check_fields_of_mode(&mut reader, &draft, mode);
-        let point = point_of(mode, &draft);
+        let point = point_of(mode, &draft, direction);
         check_step(&mut reader, &draft, mode, point, reach);
         check_outcome(&mut reader, &draft, point);
         (mode, point)
     });
     let problems = reader.into_problems();
     match point {
-        Some((mode, point)) if problems.is_empty() => Ok(build(draft, mode, point)),
+        Some((mode, point)) if problems.is_empty() => Ok(build(draft, mode, point, direction)),
         _ => Err(problems),
     }
 }
@@ -78,12 +89,12 @@ pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Resu
 /// Refuses fields that no match can have, and narrows the reach by those that only one protocol has.
 fn check_protocol(reader: &mut Reader<'_>, reach: Reach) -> Reach {
     for field in OF_MAIL {
-        if reader.has(field) && !reach.smtp {
+        if reader.has(field) && !reach.smtp && (reach.http || !reach.sent) {
             reader.report(field, "belongs to SMTP, and what this rule names speaks HTTP");
         }
     }
     for field in OF_HTTP {
-        if reader.has(field) && !reach.http {
+        if reader.has(field) && !reach.http && !reach.sent {
             reader.report(field, "belongs to HTTP, and what this rule names speaks SMTP");
         }
     }
@@ -120,18 +131,27 @@ fn check_status(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) {
 
 /// Lists the modes that a field goes with, if not all.
 fn modes_of(field: &str) -> &'static [Mode] {
-    use Mode::{Delay, DropAfterCommit, ErrorAfterCommit, FailBeforeCommit, Refuse};
+    use Mode::{
+        Delay, DropAfterCommit, Duplicate, ErrorAfterCommit, FailBeforeCommit, HoldAfterCommit, HoldBeforeCommit,
+        Refuse, Reorder, StaleTimestamp,
+    };
     match field {
         "how" => &[FailBeforeCommit, DropAfterCommit],
         "status" | "headers" | "body" => &[FailBeforeCommit, ErrorAfterCommit, Refuse],
         "code" => &[ErrorAfterCommit, Refuse],
-        "delay" | "at" => &[Delay],
+        "delay" => &[Delay, Reorder, StaleTimestamp],
+        "at" => &[Delay],
+        "copies" => &[Duplicate],
+        "behind" => &[Reorder],
+        "barrier" => &[HoldBeforeCommit, HoldAfterCommit],
         _ => Mode::ALL,
     }
 }
 
 fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
-    for field in ["how", "status", "code", "headers", "body", "delay", "at"] {
+    for field in [
+        "how", "status", "code", "headers", "body", "delay", "at", "barrier", "copies", "behind",
+    ] {
         let modes = modes_of(field);
         if reader.has(field) && !modes.contains(&mode) {
             let modes = modes.iter().map(|mode| format!("{field} with mode {mode}"));
@@ -146,6 +166,12 @@ fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
         _ => {}
     }
     check_bytes(reader, draft, mode);
+    if draft.copies.is_some_and(|copies| !(2..=MOST_COPIES).contains(&copies)) {
+        reader.report("copies", format!("must be 2 to {MOST_COPIES}"));
+    }
+    if draft.behind.is_some_and(|behind| !(1..=MOST_COPIES).contains(&behind)) {
+        reader.report("behind", format!("must be 1 to {MOST_COPIES}"));
+    }
 }
 
 fn check_loss(reader: &mut Reader<'_>, draft: &Draft) {
@@ -184,8 +210,10 @@ fn check_bytes(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     }
 }
 
-fn point_of(mode: Mode, draft: &Draft) -> Point {
+fn point_of(mode: Mode, draft: &Draft, direction: Direction) -> Point {
     match mode {
+        Mode::Duplicate | Mode::Reorder | Mode::Drop | Mode::BadSignature | Mode::StaleTimestamp => Point::Before,
+        Mode::Delay if !direction.incoming => Point::Before,
         Mode::FailBeforeCommit | Mode::HoldBeforeCommit | Mode::Refuse => Point::Before,
         Mode::DropAfterCommit | Mode::ErrorAfterCommit | Mode::HoldAfterCommit => Point::After,
         Mode::Delay => draft.at.or_else(|| draft.step.map(Step::point)).unwrap_or(Point::After),
@@ -234,7 +262,7 @@ fn unknown_at(step: Step, reach: Reach) -> &'static [&'static str] {
     }
 }
 
-fn build(draft: Draft, mode: Mode, point: Point) -> RuleSpec {
+fn build(draft: Draft, mode: Mode, point: Point, direction: Direction) -> RuleSpec {
     let owner = draft
         .pattern(&Field::Scope)
         .and_then(|scope| scope.literal().map(str::to_owned));
@@ -255,6 +283,7 @@ fn build(draft: Draft, mode: Mode, point: Point) -> RuleSpec {
         given: draft.given,
         conditions,
         owner,
+        direction,
         mode,
         action,
         point,
@@ -286,10 +315,22 @@ fn action(draft: &Draft, mode: Mode) -> Action {
         Mode::FailBeforeCommit => Action::Fail(Loss::End(how)),
         Mode::DropAfterCommit => Action::Drop(how),
         Mode::ErrorAfterCommit => Action::Error(answer()),
-        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold,
+        Mode::HoldBeforeCommit | Mode::HoldAfterCommit => Action::Hold { barrier: draft.barrier },
         Mode::Delay => Action::Delay(draft.delay.unwrap_or_default()),
         Mode::Refuse => Action::Refuse(answer()),
+        Mode::Duplicate => Action::Tamper(Tamper::Copies(small(draft.copies, 2))),
+        Mode::Reorder => {
+            let most = draft.delay.unwrap_or(REORDERED);
+            Action::Tamper(Tamper::Behind(small(draft.behind, 1), most))
+        }
+        Mode::Drop => Action::Tamper(Tamper::Never),
+        Mode::BadSignature => Action::Tamper(Tamper::WrongSecret),
+        Mode::StaleTimestamp => Action::Tamper(Tamper::Aged(draft.delay.unwrap_or(AGED))),
     }
+}
+
+fn small(number: Option<u64>, usual: u32) -> u32 {
+    number.and_then(|number| u32::try_from(number).ok()).unwrap_or(usual)
 }
 
 /// Returns the header fields of an answer; a body that is given as JSON is sent as JSON, unless they say what it is.

@@ -40,6 +40,8 @@ pub struct Facts<'a> {
     pub step: Option<Step>,
     /// How many bytes of content arrived, at [`Step::MidData`]: the mark that was reached.
     pub content_bytes: u64,
+    /// Whether it is what the suite itself sends.
+    pub sent: bool,
     /// What the `on` of a rule in a request counts by: a hash of the key, or of the content where there is none.
     pub content: [u8; 16],
 }
@@ -64,6 +66,7 @@ impl<'a> Facts<'a> {
             from_accepted: false,
             step: None,
             content_bytes: 0,
+            sent: false,
             content: [0; 16],
         }
     }

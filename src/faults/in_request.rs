@@ -18,7 +18,7 @@ use super::word::words;
 /// How many counters are kept; past it the oldest go.
 const MAX_COUNTERS: usize = 1_000_000;
 /// The fields that such a rule may have.
-const FIELDS: [&str; 7] = ["how", "on", "bytes", "delay", "at", "status", "code"];
+const FIELDS: [&str; 8] = ["how", "on", "bytes", "delay", "at", "status", "code", "barrier"];
 /// The domain of magic recipients.
 const DOMAIN: &str = "fault.test";
 
@@ -105,7 +105,7 @@ fn in_recipient(address: &str, local: &str) -> Result<InRequest, Problem> {
         let (field, value) = match word {
             "close" | "reset" | "hang" | "truncate" => ("how", word),
             "before" | "after" => ("at", word),
-            _ => ["on", "bytes", "delay", "status"]
+            _ => ["on", "bytes", "delay", "status", "barrier"]
                 .into_iter()
                 .find_map(|field| Some((field, word.strip_prefix(field)?)))
                 .ok_or_else(|| {
@@ -121,6 +121,7 @@ fn in_recipient(address: &str, local: &str) -> Result<InRequest, Problem> {
                         "bytes20",
                         "delay2s",
                         "status451",
+                        "barrier20",
                     ])
                 })?,
         };
@@ -149,7 +150,7 @@ fn read(given: &Map<String, Value>, place: Place) -> Result<InRequest, Problem> 
 fn typed(field: &str, text: &str) -> Value {
     let number = |text: &str| text.trim().parse::<u64>().map(Value::from);
     match field {
-        "bytes" | "status" => number(text).unwrap_or_else(|_| text.into()),
+        "bytes" | "status" | "barrier" => number(text).unwrap_or_else(|_| text.into()),
         "on" if text.contains(',') => text
             .split(',')
             .map(number)

@@ -4,7 +4,7 @@
 //! The one thing that changes is the rule set with its counts, behind the one lock of [`Rules`].
 //!
 //! In reading order: `rule` (the words of a rule and of a verdict), `facts` and `condition` (matching), `wildcard`,
-//! `occasion` (the `on` field), `rules` (the rule set and the decision), `view` (what users see of a rule),
+//! `direction` (what comes in, what is sent), `occasion` (the `on` field), `rules` (the rule set and the decision), `view` (what users see of a rule),
 //! `in_request` (rules that travel in a request or a mail), then reading: `bind`, `parse`, `reader`, `check`, `catalog`,
 //! `word`, `problem`.
 
@@ -12,6 +12,7 @@ mod bind;
 mod catalog;
 mod check;
 mod condition;
+mod direction;
 mod facts;
 mod in_request;
 mod occasion;
@@ -34,7 +35,7 @@ pub use facts::Facts;
 pub use in_request::{InRequest, parse_header, parse_mail_header, parse_recipient};
 pub use parse::{parse_json, parse_value};
 pub use problem::Problem;
-pub use rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step, Verdict};
+pub use rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step, Tamper, Verdict};
 pub use rules::{MAX_API_RULES, Rules, Source};
 pub use short_form::read_rules;
 pub use view::{NearMiss, Totals, View};

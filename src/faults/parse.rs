@@ -18,7 +18,7 @@ use super::word::{Word, words};
 use crate::ledger::Outcome;
 
 /// All fields of a rule, in the order in which they are documented.
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 28] = [
     "provider",
     "operation",
     "scope",
@@ -41,6 +41,9 @@ const FIELDS: [&str; 25] = [
     "body",
     "delay",
     "at",
+    "barrier",
+    "copies",
+    "behind",
     "step",
     "on",
     "expires_in",
@@ -53,6 +56,8 @@ const ALIASES: [(&str, Mode); 3] = [
 ];
 /// Header fields of an answer that keep its framing.
 const FRAMING: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
+/// How many attempts a barrier may wait for.
+const BARRIERS: std::ops::RangeInclusive<u16> = 2..=1_000;
 /// How long a body may be that is given as JSON.
 const LONGEST_BODY: usize = 1 << 20;
 
@@ -125,6 +130,9 @@ pub(super) struct Draft {
     pub(super) body: Option<String>,
     pub(super) delay: Option<Duration>,
     pub(super) at: Option<Point>,
+    pub(super) barrier: Option<u16>,
+    pub(super) copies: Option<u64>,
+    pub(super) behind: Option<u64>,
     pub(super) step: Option<Step>,
     pub(super) outcome: Option<Outcome>,
     pub(super) on: Option<On>,
@@ -172,6 +180,9 @@ fn read_fields(reader: &mut Reader<'_>, given: &Map<String, Value>) -> Draft {
         body: reader.read("body", &[], read_body),
         delay: reader.duration("delay"),
         at: reader.word("at"),
+        barrier: reader.read("barrier", &["2", "20", "1000"], read_barrier),
+        copies: reader.number("copies"),
+        behind: reader.number("behind"),
         step: reader.word("step"),
         outcome: reader.word("outcome"),
         on: reader.read("on", &occasion::EXAMPLES, On::parse),
@@ -267,6 +278,17 @@ fn check_pointer(pointer: &str) -> Result<(), String> {
     } else {
         Err("is no JSON pointer, such as /order/id".to_owned())
     }
+}
+
+fn read_barrier(value: &Value) -> Result<u16, String> {
+    let number = value.as_u64().and_then(|number| u16::try_from(number).ok());
+    number.filter(|number| BARRIERS.contains(number)).ok_or_else(|| {
+        format!(
+            "must be a whole number from {} to {}: how many gather",
+            BARRIERS.start(),
+            BARRIERS.end()
+        )
+    })
 }
 
 fn read_code(value: &Value) -> Result<String, String> {

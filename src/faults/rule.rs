@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::condition::Condition;
+use super::direction::Direction;
 use super::facts::Facts;
 use super::occasion::On;
 use super::word::words;
@@ -19,6 +20,7 @@ pub struct RuleSpec {
     pub(super) conditions: Vec<Condition>,
     /// The one scope it is bound to. A pattern over scopes, like no scope at all, belongs to none.
     pub(super) owner: Option<String>,
+    pub(super) direction: Direction,
     pub(super) mode: Mode,
     pub(super) action: Action,
     pub(super) point: Point,
@@ -34,7 +36,7 @@ impl RuleSpec {
     ///
     /// A rule without a step stands where its mode acts: for mail that is the dot, or the commit.
     pub(super) fn is_asked(&self, point: Point, facts: &Facts<'_>) -> bool {
-        if self.point != point {
+        if self.point != point || !self.direction.holds(facts.sent) {
             return false;
         }
         match (self.step, facts.step) {
@@ -65,6 +67,16 @@ words! {
         Delay = "delay",
         /// Gives the provider's own refusal.
         Refuse = "refuse",
+        /// Sends several copies at once.
+        Duplicate = "duplicate",
+        /// Sends only when others that came later have been.
+        Reorder = "reorder",
+        /// Sends it never, nor again.
+        Drop = "drop",
+        /// Signs with a secret that is not the receiver's.
+        BadSignature = "bad-signature",
+        /// Signs as of a time that is long past.
+        StaleTimestamp = "stale-timestamp",
     }
 }
 
@@ -157,13 +169,33 @@ pub enum Action {
     /// Answer with the provider's own refusal; saved under a key where the provider would.
     Refuse(Answer),
     /// Hold until released.
-    Hold,
+    Hold {
+        /// How many gather until all of them go in one instant; none where each waits for its own release.
+        barrier: Option<u16>,
+    },
     /// Be late.
     Delay(Duration),
     /// Lose the answer; the effect stays.
     Drop(How),
     /// Answer with an error; the effect stays.
     Error(Answer),
+    /// Tamper with what the suite sends itself.
+    Tamper(Tamper),
+}
+
+/// Says what is done to a request that the suite sends itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tamper {
+    /// It is sent in so many copies at once.
+    Copies(u32),
+    /// It waits until so many others have been sent to the same receiver, but not longer than this.
+    Behind(u32, Duration),
+    /// It is never sent.
+    Never,
+    /// Its signature is of another secret.
+    WrongSecret,
+    /// It is signed as if it were so old.
+    Aged(Duration),
 }
 
 /// Says how a request is lost before the commit.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Fields that are numbers wherever they look like one; the others stay text, whatever they look like.
-const NUMBERS: [&str; 3] = ["bytes", "status", "on"];
+const NUMBERS: [&str; 6] = ["barrier", "bytes", "status", "on", "copies", "behind"];
 
 /// Reads a rule, or a list of rules, as JSON or in the short form. What it may say is for [`parse_value`](super::parse_value) to judge.
 ///
@@ -74,11 +74,12 @@ mod tests {
     #[test]
     fn only_numbers_become_numbers() {
         let rule =
-            read("delay; delay=2s; key=17; body=503; on=every 3; bytes=20; on2=1; header={\"x\":\"a*\"}").unwrap();
+            read("delay; delay=2s; key=17; body=503; on=every 3; bytes=20; barrier=3; on2=1; header={\"x\":\"a*\"}")
+                .unwrap();
         assert_eq!(
             rule,
             [
-                json!({"mode": "delay", "delay": "2s", "key": "17", "body": "503", "on": "every 3", "bytes": 20, "on2": "1", "header": {"x": "a*"}})
+                json!({"mode": "delay", "delay": "2s", "key": "17", "body": "503", "on": "every 3", "bytes": 20, "barrier": 3, "on2": "1", "header": {"x": "a*"}})
             ]
         );
         assert_eq!(

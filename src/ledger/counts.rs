@@ -5,11 +5,26 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::{Class, Fate, Outcome};
 
 /// Sixteen bytes of a SHA-256: a correlation value, a fingerprint.
 pub type Hash = [u8; 16];
+
+/// Hashes the parts of a value, each with its length, so that no two lists of parts meet.
+#[must_use]
+pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Hash {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_le_bytes());
+        sha.update(part);
+    }
+    let digest = sha.finalize();
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&digest[..16]);
+    hash
+}
 
 /// Counts attempts by outcome and by fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

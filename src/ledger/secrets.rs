@@ -46,6 +46,17 @@ pub fn clean_header<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
     clean(value)
 }
 
+/// Renders headers as they may be recorded, one a line.
+#[must_use]
+pub fn clean_head(headers: &http::HeaderMap) -> String {
+    let mut head = String::with_capacity(256);
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let _ = writeln!(head, "{name}: {}", clean_header(name.as_str(), &value));
+    }
+    head
+}
+
 /// Returns a text as it may be recorded; borrows where there is nothing to hide.
 #[must_use]
 pub fn clean(text: &str) -> Cow<'_, str> {

@@ -15,7 +15,9 @@ use super::{Shared, http, smtp};
 use crate::ledger::Peer;
 
 /// How long a TLS handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(20);
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(20);
+/// HTTP/1.1 only, so that an answer and a connection are one thing and a fault never hits a neighbour.
+pub(super) const HTTP_1: &[&[u8]] = &[b"http/1.1"];
 
 /// Says what a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +46,7 @@ impl Kind {
 
     fn tls(self) -> Option<&'static [&'static [u8]]> {
         match self {
-            // HTTP/1.1 only, so that an answer and a connection are one thing and a fault never hits a neighbour.
-            Self::Https => Some(&[b"http/1.1"]),
+            Self::Https => Some(HTTP_1),
             Self::Smtps => Some(&[]),
             Self::Http | Self::Smtp => None,
         }
@@ -104,6 +105,12 @@ impl Listener {
             }
             return Ok(Self { kind, addr, sockets });
         }
+    }
+
+    /// Says whether other machines reach the admin API through it.
+    #[must_use]
+    pub fn is_exposed(&self) -> bool {
+        matches!(self.kind, Kind::Http | Kind::Https) && !self.addr.ip().is_loopback()
     }
 
     /// Serves until the suite stops; each connection in a task of its own.
@@ -174,7 +181,7 @@ async fn connect(kind: Kind, stream: TcpStream, peer: Peer, shared: Arc<Shared>)
     }
     let stream = match kind.tls() {
         None => Stream::Plain(socket),
-        Some(alpn) => match handshake(alpn, socket, &shared).await {
+        Some(alpn) => match handshake(alpn, Stream::Plain(socket), &shared).await {
             Some(stream) => stream,
             None => return,
         },
@@ -182,13 +189,23 @@ async fn connect(kind: Kind, stream: TcpStream, peer: Peer, shared: Arc<Shared>)
     http::serve(shared, stream, peer).await;
 }
 
-/// Shakes hands as the server; none if it came to nothing.
-pub(super) async fn handshake(alpn: &[&[u8]], socket: Socket, shared: &Shared) -> Option<Stream> {
-    let local = socket.local_addr().ok()?.ip();
-    let acceptor = TlsAcceptor::from(shared.authority.server_config(alpn, local));
+/// Shakes hands as the server, whatever name the client asks for; none if it came to nothing.
+pub(super) async fn handshake(alpn: &[&[u8]], stream: Stream, shared: &Shared) -> Option<Stream> {
+    let local = stream.socket().local_addr().ok()?.ip();
+    shake(shared.authority.server_config(alpn, local), stream, HANDSHAKE, shared).await
+}
+
+/// Shakes hands as the server within a time; none if it came to nothing.
+pub(super) async fn shake(
+    config: Arc<rustls::ServerConfig>,
+    stream: Stream,
+    patience: Duration,
+    shared: &Shared,
+) -> Option<Stream> {
+    let acceptor = TlsAcceptor::from(config);
     let done = tokio::select! {
         () = shared.way.stop.cancelled() => return None,
-        done = tokio::time::timeout(HANDSHAKE, acceptor.accept(socket)) => done,
+        done = tokio::time::timeout(patience, acceptor.accept(stream)) => done,
     };
     match done {
         Ok(Ok(tls)) => Some(Stream::Tls(Box::new(tls))),

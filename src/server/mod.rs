@@ -4,6 +4,7 @@ mod accept;
 mod ending;
 mod http;
 mod listen;
+mod proxy;
 pub mod smtp;
 mod socket;
 mod stream;
@@ -20,6 +21,7 @@ use tls::Authority;
 
 pub use accept::{Kind, Listener, TakenPort};
 pub use listen::Listen;
+pub use proxy::{AllowHost, Connect, Direct, Proxy};
 
 /// Bounds what one client may make the suite hold.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,8 @@ pub struct Shared {
     pub smtp: smtp::Offer,
     /// Who signs certificates.
     pub authority: Arc<Authority>,
+    /// The forward proxy.
+    pub proxy: Proxy,
     /// Bounds the connections.
     pub permits: Arc<tokio::sync::Semaphore>,
 }

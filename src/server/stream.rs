@@ -4,6 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -15,8 +16,10 @@ use super::socket::{Socket, patience};
 pub(crate) enum Stream {
     /// Without TLS.
     Plain(Socket),
-    /// Inside TLS.
-    Tls(Box<TlsStream<Socket>>),
+    /// Inside TLS, which may itself lie inside TLS: a tunnel through a proxy that speaks it.
+    Tls(Box<TlsStream<Stream>>),
+    /// Behind bytes that were read already.
+    Behind(Bytes, Box<Stream>),
 }
 
 impl Stream {
@@ -25,7 +28,23 @@ impl Stream {
     pub(crate) fn socket(&self) -> Socket {
         match self {
             Self::Plain(socket) => socket.clone(),
-            Self::Tls(tls) => tls.get_ref().0.clone(),
+            Self::Tls(tls) => tls.get_ref().0.socket(),
+            Self::Behind(_, stream) => stream.socket(),
+        }
+    }
+
+    /// Returns the stream with bytes before it that were read already.
+    #[must_use]
+    pub(crate) fn behind(self, read: Bytes) -> Self {
+        if read.is_empty() {
+            return self;
+        }
+        match self {
+            Self::Behind(rest, stream) => {
+                let read = [&read[..], &rest[..]].concat().into();
+                Self::Behind(read, stream)
+            }
+            stream => Self::Behind(read, Box::new(stream)),
         }
     }
 
@@ -59,12 +78,20 @@ macro_rules! each {
         match $self.get_mut() {
             Stream::Plain($stream) => $call,
             Stream::Tls($stream) => $call,
+            Stream::Behind(_, $stream) => $call,
         }
     };
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if let Stream::Behind(read, _) = &mut *self
+            && !read.is_empty()
+        {
+            let n = read.len().min(buf.remaining());
+            buf.put_slice(&read.split_to(n));
+            return Poll::Ready(Ok(()));
+        }
         each!(self, stream => Pin::new(stream).poll_read(cx, buf))
     }
 }
@@ -86,6 +113,7 @@ impl AsyncWrite for Stream {
         match self {
             Self::Plain(socket) => socket.is_write_vectored(),
             Self::Tls(tls) => tls.is_write_vectored(),
+            Self::Behind(_, stream) => stream.is_write_vectored(),
         }
     }
 

@@ -29,8 +29,17 @@ pub struct Authority {
     configs: Mutex<Bounded<Offer, Arc<rustls::ServerConfig>>>,
 }
 
-/// Holds the protocols offered by ALPN, and the address at which the connection arrived.
-type Offer = (Vec<Vec<u8>>, IpAddr);
+/// Holds the protocols offered by ALPN, and for whom there is a certificate.
+type Offer = (Vec<Vec<u8>>, For);
+
+/// Says for whom a connection gets a certificate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum For {
+    /// For the name that is asked for; without one, for the address at which the connection arrived.
+    Asked(IpAddr),
+    /// For this one, whatever is asked for.
+    Only(Subject),
+}
 
 /// Says why there is no certificate authority.
 #[derive(Debug, thiserror::Error)]
@@ -105,11 +114,26 @@ impl Authority {
     pub fn server_config(&self, alpn: &[&[u8]], local: IpAddr) -> Arc<rustls::ServerConfig> {
         // A dual-stack listener reports IPv4 peers' addresses as ::ffff:a.b.c.d, but clients compare with a.b.c.d.
         let local = local.to_canonical();
+        self.config(alpn, For::Asked(local))
+    }
+
+    /// Returns the settings for a connection inside a tunnel to `host`: the certificate is that host's, whatever name is asked for.
+    ///
+    /// # Panics
+    ///
+    /// Panics if ring stopped supporting TLS 1.2 and 1.3.
+    #[must_use]
+    pub fn server_config_for(&self, alpn: &[&[u8]], host: &str) -> Arc<rustls::ServerConfig> {
+        let subject = host.parse().map_or_else(|_| Subject::name(host), Subject::Address);
+        self.config(alpn, For::Only(subject))
+    }
+
+    fn config(&self, alpn: &[&[u8]], whom: For) -> Arc<rustls::ServerConfig> {
         let alpn: Vec<Vec<u8>> = alpn.iter().map(|protocol| protocol.to_vec()).collect();
         let mut configs = self.configs.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = |(alpn, local): &Offer| {
+        let make = |(alpn, whom): &Offer| {
             let resolver = Resolver {
-                local: *local,
+                whom: whom.clone(),
                 certificates: Arc::clone(&self.certificates),
             };
             let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
@@ -120,7 +144,7 @@ impl Authority {
             config.alpn_protocols.clone_from(alpn);
             Arc::new(config)
         };
-        configs.get_or_insert((alpn, local), make)
+        configs.get_or_insert((alpn, whom), make)
     }
 }
 
@@ -148,15 +172,18 @@ impl Certificates {
     }
 }
 
-/// Answers the handshake of connections that arrived at one address.
+/// Answers the handshake of connections.
 struct Resolver {
-    local: IpAddr,
+    whom: For,
     certificates: Arc<Certificates>,
 }
 
 impl ResolvesServerCert for Resolver {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let subject = hello.server_name().map_or(Subject::Address(self.local), Subject::name);
+        let subject = match &self.whom {
+            For::Asked(local) => hello.server_name().map_or(Subject::Address(*local), Subject::name),
+            For::Only(subject) => subject.clone(),
+        };
         match self.certificates.certificate(subject) {
             Ok(certificate) => Some(certificate),
             Err(error) => {
@@ -170,7 +197,7 @@ impl ResolvesServerCert for Resolver {
 impl fmt::Debug for Resolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resolver")
-            .field("local", &self.local)
+            .field("whom", &self.whom)
             .finish_non_exhaustive()
     }
 }

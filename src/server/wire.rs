@@ -21,6 +21,8 @@ pub(crate) struct Wire {
     gauge: Gauge,
     /// Whether the end of the client's bytes has been held back for a turn.
     end_seen: bool,
+    /// Whether bytes were handed over that no flush has followed yet.
+    unflushed: bool,
 }
 
 /// Measures the answer that is on its way; clones share it.
@@ -176,7 +178,14 @@ impl Wire {
             stream,
             gauge,
             end_seen: false,
+            unflushed: false,
         }
+    }
+
+    /// Says whether some of what was to leave has not left.
+    #[must_use]
+    pub(crate) fn is_unflushed(&self) -> bool {
+        self.unflushed
     }
 }
 
@@ -203,6 +212,7 @@ impl AsyncWrite for Wire {
             return Poll::Ready(Err(self.gauge.cut_off()));
         }
         self.gauge.leaving();
+        self.unflushed = true;
         let went = Pin::new(&mut self.stream).poll_write(cx, &bytes[..allowed]);
         let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
@@ -220,6 +230,7 @@ impl AsyncWrite for Wire {
             return self.poll_write(cx, first);
         }
         self.gauge.leaving();
+        self.unflushed = true;
         let went = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         let n = ready!(self.gauge.looked_at(went))?;
         self.gauge.wrote(n);
@@ -233,6 +244,7 @@ impl AsyncWrite for Wire {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let went = Pin::new(&mut self.stream).poll_flush(cx);
         ready!(self.gauge.looked_at(went))?;
+        self.unflushed = false;
         Poll::Ready(self.gauge.flushed())
     }
 

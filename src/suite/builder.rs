@@ -8,15 +8,16 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Addresses, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
+use super::{Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
 use crate::admin::{self, Admin, Guard, Objects};
-use crate::attempt::{About, Budget, Clockwork, Holds, Way, Wrong};
+use crate::attempt::{About, Budget, Clockwork, Holds, Postman, Way, Wrong};
+use crate::deliver::{Allowed, Courier};
 use crate::faults::{self, Catalog, Known, Protocol, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::mocks::stripe::Stripe;
 use crate::server::tls::Authority;
-use crate::server::{Listener, Shared};
+use crate::server::{Listener, Proxy, Shared};
 use crate::store::{Beginning, Store};
 
 /// Gathers the settings of a suite; made by [`Suite::builder`].
@@ -35,6 +36,9 @@ pub struct Builder {
     stripe: Stripe,
     smtp: Offer,
     guard: Guard,
+    allowed: Allowed,
+    let_through: Vec<AllowHost>,
+    connector: Option<Arc<dyn Connect>>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +63,9 @@ impl Default for Builder {
             stripe: Stripe::default(),
             smtp: Offer::default(),
             guard: Guard::default(),
+            allowed: Allowed::default(),
+            let_through: Vec::new(),
+            connector: None,
         }
     }
 }
@@ -138,6 +145,24 @@ impl Builder {
         self
     }
 
+    /// Lets what the suite sends go to these hosts too, by name or by address, besides loopback and private addresses.
+    pub fn deliver_hosts(mut self, hosts: &[String]) -> Self {
+        self.allowed = Allowed::new(hosts);
+        self
+    }
+
+    /// Lets clients of the proxy through to one more host, or to all below one. Any other that the suite does not play is refused.
+    pub fn allow_host(mut self, host: AllowHost) -> Self {
+        self.let_through.push(host);
+        self
+    }
+
+    /// Reaches allowed hosts by this, and not as the system does.
+    pub fn connector(mut self, connector: Arc<dyn Connect>) -> Self {
+        self.connector = Some(connector);
+        self
+    }
+
     /// Starts the suite. Without any listener named, all four are on free ports of 127.0.0.1.
     ///
     /// # Errors
@@ -154,16 +179,24 @@ impl Builder {
                 .into();
         }
         let ledger = Ledger::new(self.ledger);
-        let mocks = Mocks::new(&ledger, self.stripe, self.orders_require_key);
-        let providers: Arc<[&'static About]> = mocks.about().into();
+        self.stripe.allowed = self.allowed.clone();
+        let mocks = Mocks::new(&ledger, self.stripe.clone(), self.orders_require_key);
+        let mut providers = mocks.about();
+        providers.push(&admin::DELIVERIES);
+        let providers: Arc<[&'static About]> = providers.into();
         let catalog = Arc::new(catalog(&providers));
         let rules = self.rules(&catalog)?;
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
         let beginning = self.beginning(&objects)?;
         let authority = Authority::open(self.ca.as_deref())?;
+        let stop = CancellationToken::new();
+        let courier = Courier::new(self.allowed, [authority.pem()])?.until(stop.clone());
         let mut listeners = Vec::new();
         for (kind, listen) in self.listen {
             listeners.push(Listener::bind(kind, listen).await?);
+        }
+        if listeners.iter().any(Listener::is_exposed) {
+            self.guard = self.guard.exposed();
         }
         let addresses = Addresses::of(&listeners);
         let admin = Admin {
@@ -171,13 +204,14 @@ impl Builder {
                 store: Store::beginning_with(ledger, beginning),
                 rules,
                 holds: Holds::default(),
-                stop: CancellationToken::new(),
+                stop,
                 tasks: TaskTracker::new(),
                 hang_cap: self.hang_cap,
             },
             providers,
             objects,
             catalog,
+            courier,
             strays: Strays::default(),
             ca: authority.pem().into(),
             guard: self.guard,
@@ -192,9 +226,15 @@ impl Builder {
             limits: self.limits,
             smtp: self.smtp,
             authority,
+            proxy: Proxy {
+                allowed: self.let_through.into(),
+                connector: self.connector.unwrap_or_else(|| Proxy::default().connector),
+            },
             permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
-        let clockwork = Clockwork::default().and(&shared.mocks.stripe);
+        let clockwork = Clockwork::default()
+            .and(&shared.mocks.stripe)
+            .and_wake(Postman::new(&shared.mocks.stripe_webhooks, &admin.courier));
         admin.way.tasks.spawn(clockwork.run(admin.way.clone()));
         for listener in listeners {
             listener.serve(&shared);
@@ -235,6 +275,8 @@ fn catalog(providers: &[&'static About]) -> Catalog {
         name: about.name.to_owned(),
         protocol: if about.name == crate::mocks::MAIL {
             Protocol::Smtp
+        } else if about.name == crate::mocks::WEBHOOKS {
+            Protocol::Sent
         } else {
             Protocol::Http
         },

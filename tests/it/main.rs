@@ -1,9 +1,11 @@
 //! The suite as its clients meet it: real sockets, raw bytes.
 
 mod admin;
+mod barriers;
 mod binary;
 mod bodies;
 mod cuts;
+mod deliver;
 mod demo;
 mod endings;
 mod expect;
@@ -13,6 +15,7 @@ mod input;
 mod layering;
 mod leaving;
 mod objects;
+mod proxy;
 mod reservations;
 mod reset;
 mod scopes;

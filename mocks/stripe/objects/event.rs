@@ -23,6 +23,10 @@ pub(crate) struct Event {
     pub(crate) request: Option<Request>,
     /// To how many endpoints it has still to be delivered.
     pub(crate) pending: u32,
+    /// The version in which it is told, if it is not the usual one.
+    pub(crate) api_version: Option<Arc<str>>,
+    /// The connected account in which it happened, where a platform is told of it.
+    pub(crate) account: Option<Arc<str>>,
 }
 
 /// Names the request that an event came of.
@@ -56,7 +60,8 @@ impl Resource for Event {
         Json {
             id: &self.id,
             object: Self::OBJECT,
-            api_version: VERSION,
+            account: self.account.as_deref(),
+            api_version: self.api_version.as_deref().unwrap_or(VERSION),
             created: self.created,
             data: Data {
                 object: &self.object,
@@ -97,7 +102,9 @@ fn difference(before: &Value, after: &Value) -> Option<Value> {
 struct Json<'s> {
     id: &'s str,
     object: &'static str,
-    api_version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    account: Option<&'s str>,
+    api_version: &'s str,
     created: i64,
     data: Data<'s>,
     livemode: bool,

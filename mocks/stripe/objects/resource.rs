@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Discount, Dispute, Event, Holdings, Intent,
-    Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Setup, Shown,
-    Subscription, SubscriptionItem, TestClock, Token,
+    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Discount, Dispute, Endpoint, Event, Holdings,
+    Intent, Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Setup,
+    Shown, Subscription, SubscriptionItem, TestClock, Token,
 };
 use crate::store::Tx;
 
@@ -150,6 +150,7 @@ resources! {
     Deleted: Deleted,
     Dispute: Dispute,
     Discount: Discount,
+    Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
     Invoice: Invoice,

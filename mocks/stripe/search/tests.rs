@@ -134,7 +134,10 @@ fn what_cannot_be_asked_is_refused_by_name() {
 #[test]
 fn pages_follow_each_other_to_the_end_with_and_without_lag() {
     for lag in [Duration::ZERO, Duration::SECOND] {
-        let shop = Shop::of(Stripe { search_lag: lag });
+        let shop = Shop::of(Stripe {
+            search_lag: lag,
+            ..Stripe::default()
+        });
         let mut made: Vec<_> = (0..25)
             .map(|i| shop.made("/v1/customers", &format!("name=c{i}&email=a@b.test")))
             .collect();
@@ -164,6 +167,7 @@ fn pages_follow_each_other_to_the_end_with_and_without_lag() {
 fn a_search_that_lags_shows_what_was_there_then_and_lists_do_not_lag() {
     let shop = Shop::of(Stripe {
         search_lag: Duration::MINUTE,
+        ..Stripe::default()
     });
     let wait = |by| shop.store.advance(Some(&Scope::default()), by).unwrap();
     let names = || found(&shop, "customers", "name", "created>0");

@@ -113,7 +113,7 @@ impl Shop {
     }
 
     pub(crate) fn send(&self, request: &HttpRequest) -> Said {
-        let stripe = self.stripe;
+        let stripe = &self.stripe;
         let identified = stripe.identify(request);
         let call = &identified.call;
         if let Some(early) = identified.early {

@@ -6,6 +6,7 @@ use super::{CHARGE, Said, Shop};
 use crate::attempt::{Kind, Provider as _};
 use crate::mocks::stripe::{Stripe, due};
 
+const ENDPOINT: &str = "url=http://localhost:3000/hook&enabled_events[]=*";
 const INTENT: &str = "amount=2000&currency=usd";
 const CONFIRMED: &str = "amount=2000&currency=usd&payment_method=pm_card_visa&confirm=true";
 
@@ -87,6 +88,12 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         "coupons.delete" => shop.delete(&format!("/v1/coupons/{}", shop.made("/v1/coupons", "percent_off=10"))),
         "promotion_codes.create" => shop.post("/v1/promotion_codes", &promotion(shop)),
         "promotion_codes.update" => on("/v1/promotion_codes", &promotion(shop), "", "active=false"),
+        "webhook_endpoints.create" => shop.post("/v1/webhook_endpoints", ENDPOINT),
+        "webhook_endpoints.update" => on("/v1/webhook_endpoints", ENDPOINT, "", "disabled=true"),
+        "webhook_endpoints.delete" => {
+            let id = shop.made("/v1/webhook_endpoints", ENDPOINT);
+            shop.delete(&format!("/v1/webhook_endpoints/{id}"))
+        }
         "tokens.create" => shop.post("/v1/tokens", card),
         other => panic!("`{other}` has no recipe here"),
     }]

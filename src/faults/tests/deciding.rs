@@ -205,8 +205,11 @@ fn actions_say_what_the_client_gets() {
             json!({"mode": "drop-after-commit", "how": "truncate", "bytes": 0}),
             Action::Drop(How::Truncate { bytes: 0 }),
         ),
-        (json!({"mode": "hold-before-commit"}), Action::Hold),
-        (json!({"mode": "hold-after-commit"}), Action::Hold),
+        (json!({"mode": "hold-before-commit"}), Action::Hold { barrier: None }),
+        (
+            json!({"mode": "hold-after-commit", "barrier": 20}),
+            Action::Hold { barrier: Some(20) },
+        ),
         (json!({"mode": "delay", "delay": "1s"}), Action::Delay(second)),
     ] {
         let rules = rules(&rule);

@@ -45,6 +45,7 @@ fn a_header_says_all_it_may() {
             "fail-before-commit; status=504",
             Action::Fail(Loss::Gateway(answer(504, None))),
         ),
+        ("hold-before-commit; barrier=20", Action::Hold { barrier: Some(20) }),
         ("pass", Action::Pass),
     ] {
         assert_eq!(action(&parse_header(text).unwrap(), &charge()), expected);

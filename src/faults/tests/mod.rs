@@ -32,6 +32,7 @@ fn catalog() -> Catalog {
         known("orders", Protocol::Http, &["create", "retrieve"]),
         known("webhook", Protocol::Http, &["deliver"]),
         known("smtp", Protocol::Smtp, &["send"]),
+        known("hooks", Protocol::Sent, &["events.deliver"]),
         relay,
     ])
 }

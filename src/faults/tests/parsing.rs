@@ -57,17 +57,17 @@ fn unknown_names_are_refused_with_the_allowed_and_the_nearest() {
         [
             "mode = \"drop-after-comit\": unknown mode; did you mean \"drop-after-commit\"? (allowed: pass, \
               fail-before-commit, drop-after-commit, error-after-commit, hold-before-commit, hold-after-commit, delay, \
-              refuse)"
+              refuse, duplicate, reorder, drop, bad-signature, stale-timestamp)"
         ]
     );
     let field = &problems(&json!({"mode": "pass", "oparation": "x"}))[0];
     assert_eq!(field.field, "oparation");
     assert_eq!(field.why, "unknown field; did you mean \"operation\"?");
-    assert_eq!(field.allowed.len(), 25);
+    assert_eq!(field.allowed.len(), 28);
     assert_eq!(
         shown(&json!({"mode": "pass", "provider": "strype"})),
         [
-            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, \
+            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, hooks, \
               mailer)"
         ]
     );
@@ -175,6 +175,7 @@ fn wrong_types_are_refused() {
         "bytes",
         "status",
         "on",
+        "barrier",
     ] {
         for wrong in [json!(true), json!(null), json!(1.5)] {
             let mut rule = json!({"mode": "pass"});
@@ -199,14 +200,15 @@ fn fields_that_do_not_go_with_the_mode_are_refused() {
         ("delay", json!("1s")),
         ("at", json!("after")),
         ("bytes", json!(1)),
+        ("barrier", json!(20)),
     ];
     for (mode, allowed) in [
         ("pass", &[][..]),
         ("fail-before-commit", &["how", "status"]),
         ("drop-after-commit", &["how"]),
         ("error-after-commit", &["status", "code", "headers", "body"]),
-        ("hold-before-commit", &[]),
-        ("hold-after-commit", &[]),
+        ("hold-before-commit", &["barrier"]),
+        ("hold-after-commit", &["barrier"]),
         ("refuse", &["status", "code", "headers", "body"]),
         ("delay", &["delay", "at"]),
     ] {
@@ -221,6 +223,26 @@ fn fields_that_do_not_go_with_the_mode_are_refused() {
             } else {
                 assert_eq!(wrong_fields(&rule), [*field], "{rule}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_barrier_gathers_two_to_a_thousand() {
+    for (barrier, right) in [
+        (json!(2), true),
+        (json!(1000), true),
+        (json!(0), false),
+        (json!(1), false),
+        (json!(1001), false),
+        (json!(65_538), false),
+        (json!("20"), false),
+    ] {
+        let rule = json!({"mode": "hold-before-commit", "barrier": barrier});
+        if right {
+            parsed(&rule);
+        } else {
+            assert_eq!(wrong_fields(&rule), ["barrier"], "{rule}");
         }
     }
 }

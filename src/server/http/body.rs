@@ -102,6 +102,8 @@ pub(crate) enum Outbound {
     },
     /// The suite's own.
     Own(axum::body::Body),
+    /// That of a host to which a request was forwarded.
+    Forwarded(Incoming),
 }
 
 impl Body for Outbound {
@@ -111,6 +113,7 @@ impl Body for Outbound {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match self.get_mut() {
             Self::Own(body) => Pin::new(body).poll_frame(cx),
+            Self::Forwarded(body) => Pin::new(body).poll_frame(cx).map_err(axum::Error::new),
             Self::Measured { bytes, gauge } => match bytes.take() {
                 Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
                 None => {
@@ -124,6 +127,7 @@ impl Body for Outbound {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Own(body) => body.is_end_stream(),
+            Self::Forwarded(body) => body.is_end_stream(),
             Self::Measured { bytes, .. } => bytes.is_none(),
         }
     }
@@ -131,6 +135,7 @@ impl Body for Outbound {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Own(body) => body.size_hint(),
+            Self::Forwarded(body) => body.size_hint(),
             Self::Measured { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
         }
     }

@@ -9,7 +9,8 @@ use tower::ServiceExt as _;
 
 use super::Connection;
 use super::body::{self, Broken, Outbound};
-use super::route::{Owner, Route, route};
+use super::proxied::{self, Met};
+use super::route::{Owner, Route, Tunnel, route};
 use crate::admin;
 use crate::attempt::{Delivery, HttpProvider, HttpRequest, Kind, Line, Outgoing, Whole, carry_out};
 use crate::faults::{InRequest, parse_header};
@@ -23,13 +24,31 @@ use crate::store::Ticket;
 #[error("the connection ends here")]
 pub(crate) struct Ended;
 
-type Answer = Result<Response<Outbound>, Ended>;
+pub(super) type Answer = Result<Response<Outbound>, Ended>;
 
 /// Answers one request, or ends the connection.
 pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
     connection.arrived();
-    let (head, incoming) = request.into_parts();
-    let route = match route(&head) {
+    let (mut head, incoming) = request.into_parts();
+    if connection.tunnel.is_none() && proxied::is_asked(&head) {
+        match proxied::meet(shared, connection, &mut head).await {
+            Met::Here(tunnel) => return dispatch(shared, connection, tunnel.as_ref(), head, incoming).await,
+            Met::Forward(target) => return Ok(proxied::forward(shared, &target, head, incoming).await),
+            Met::Answered(answer) => return answer,
+        }
+    }
+    dispatch(shared, connection, connection.tunnel.as_ref(), head, incoming).await
+}
+
+/// Hands a request to whose it is.
+async fn dispatch(
+    shared: &Arc<Shared>,
+    connection: &Connection,
+    tunnel: Option<&Tunnel>,
+    head: request::Parts,
+    incoming: Incoming,
+) -> Answer {
+    let route = match route(&head, tunnel) {
         Ok(route) => route,
         Err(invalid) => {
             return Ok(own(admin::error(StatusCode::BAD_REQUEST, invalid.to_string())));
@@ -201,7 +220,8 @@ fn answer(connection: &Connection, outgoing: Outgoing) -> Response<Outbound> {
     })
 }
 
-fn own(response: impl IntoResponse) -> Response<Outbound> {
+/// Makes an answer of the suite's own.
+pub(super) fn own(response: impl IntoResponse) -> Response<Outbound> {
     response.into_response().map(Outbound::Own)
 }
 

@@ -1,13 +1,11 @@
 //! Where a request goes: decided from its head alone, before any router.
 
 use base64::Engine as _;
-use http::header::{AUTHORIZATION, HOST};
-use http::{Method, request};
+use http::header::{AUTHORIZATION, HOST, HeaderName, PROXY_AUTHORIZATION};
+use http::request;
 
+use crate::server::proxy::played;
 use crate::store::{InvalidScope, Scope};
-
-/// The host whose requests are all Stripe's.
-const STRIPE_HOST: &str = "api.stripe.com";
 
 /// Says whose a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,34 +33,42 @@ pub(crate) struct Route {
     pub(crate) path: String,
 }
 
-/// Routes a request by its head.
+/// Says what a tunnel through the proxy leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tunnel {
+    /// Whose all requests in it are.
+    pub(crate) owner: Owner,
+    /// The scope that was named when it was asked for.
+    pub(crate) scope: Option<Scope>,
+}
+
+/// Routes a request by its head, and by the tunnel in which it came.
 ///
 /// # Errors
 ///
 /// Fails if it names a scope by a name that none can have.
-pub(crate) fn route(head: &request::Parts) -> Result<Route, InvalidScope> {
+pub(crate) fn route(head: &request::Parts, tunnel: Option<&Tunnel>) -> Result<Route, InvalidScope> {
     let full = head.uri.path();
-    if head.method != Method::CONNECT && is_stripe_host(head) {
-        let scope = header_scope(head).or_else(|| credential_scope(head)).transpose()?;
+    let played = match tunnel {
+        Some(tunnel) => Some(tunnel.clone()),
+        None => host_owner(head).map(|owner| Tunnel { owner, scope: None }),
+    };
+    if let Some(Tunnel { owner, scope }) = played {
+        let named = header_scope(head).or_else(|| credential_scope(head, AUTHORIZATION));
         return Ok(Route {
-            owner: Owner::Stripe,
-            scope,
-            path: full.to_owned(),
+            owner,
+            scope: named.transpose()?.or(scope),
+            path: if full.is_empty() { "/" } else { full }.to_owned(),
         });
     }
     let (prefix, path) = split_prefix(full);
     let prefix = prefix.map(Scope::parse);
     let scope = header_scope(head)
         .or(prefix)
-        .or_else(|| credential_scope(head))
+        .or_else(|| credential_scope(head, AUTHORIZATION))
         .transpose()?;
-    let owner = if head.method == Method::CONNECT || head.uri.scheme().is_some() {
-        Owner::Nobody
-    } else {
-        owner(path)
-    };
     Ok(Route {
-        owner,
+        owner: owner(path),
         scope,
         path: path.to_owned(),
     })
@@ -86,14 +92,16 @@ fn owner(path: &str) -> Owner {
     }
 }
 
-fn is_stripe_host(head: &request::Parts) -> bool {
-    // The absolute form says it again, and is the one that counts (RFC 9112, section 3.2.2).
-    let host = head.uri.authority().map(http::uri::Authority::as_str);
-    let host = host
-        .or_else(|| head.headers.get(HOST)?.to_str().ok())
-        .unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name.eq_ignore_ascii_case(STRIPE_HOST)
+/// Returns whose the host is that a request names; a name that leads to this listener needs no proxy.
+fn host_owner(head: &request::Parts) -> Option<Owner> {
+    let host = head.headers.get(HOST)?.to_str().ok()?;
+    played(host.rsplit_once(':').map_or(host, |(name, _)| name))
+}
+
+/// Returns the scope that a request to the proxy names for itself or for its tunnel: by header, else as the user of the proxy.
+pub(crate) fn proxy_scope(head: &request::Parts) -> Result<Option<Scope>, InvalidScope> {
+    let named = header_scope(head).or_else(|| credential_scope(head, PROXY_AUTHORIZATION));
+    named.transpose()
 }
 
 /// Splits `/~name` off.
@@ -113,8 +121,8 @@ fn header_scope(head: &request::Parts) -> Option<Result<Scope, InvalidScope>> {
 }
 
 /// Reads the scope that a credential carries: `sk_test_~alice` or `~alice`, as Bearer or as Basic's user name.
-fn credential_scope(head: &request::Parts) -> Option<Result<Scope, InvalidScope>> {
-    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+fn credential_scope(head: &request::Parts, header: HeaderName) -> Option<Result<Scope, InvalidScope>> {
+    let value = head.headers.get(header)?.to_str().ok()?;
     let (scheme, credential) = value.split_once(' ')?;
     let user = if scheme.eq_ignore_ascii_case("basic") {
         let decoded = base64::engine::general_purpose::STANDARD
@@ -140,7 +148,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        route(&request.body(()).unwrap().into_parts().0)
+        route(&request.body(()).unwrap().into_parts().0, None)
     }
 
     fn went(path: &str, headers: &[(&str, &str)]) -> (Owner, Option<String>, String) {
@@ -161,12 +169,8 @@ mod tests {
             ("/ordersx", Owner::Nobody),
             ("/hooks/a/b", Owner::Webhook),
             ("/v11/charges", Owner::Nobody),
-            ("http://example.test/v1/charges", Owner::Nobody),
         ] {
-            assert_eq!(
-                went(path, &[]),
-                (owner, None, path.trim_start_matches("http://example.test").to_owned())
-            );
+            assert_eq!(went(path, &[]), (owner, None, path.to_owned()));
         }
     }
 
@@ -203,13 +207,32 @@ mod tests {
             );
             assert_eq!(went("/~a/x", &[("host", host)]), (Owner::Stripe, None, "/~a/x".into()));
         }
-        let absolute = |host: &str| went(&format!("http://{host}/v1/a"), &[("host", "api.stripe.com")]).0;
+    }
+
+    #[test]
+    fn all_in_a_tunnel_is_its_owners_and_scopes_are_named_inside_before_outside() {
+        let request = |headers: &[(&str, &str)]| {
+            let mut request = http::Request::get("/~a/_stats").header("host", "example.test");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            request.body(()).unwrap().into_parts().0
+        };
+        let outside = request(&[("proxy-authorization", "Basic fmFsaWNlOg==")]);
+        let tunnel = Tunnel {
+            owner: Owner::Stripe,
+            scope: proxy_scope(&outside).unwrap(),
+        };
+        let inside = |headers: &[(&str, &str)]| {
+            let route = route(&request(headers), Some(&tunnel)).unwrap();
+            assert_eq!((route.owner, &*route.path), (Owner::Stripe, "/~a/_stats"));
+            route.scope.unwrap().to_string()
+        };
+        assert_eq!(inside(&[]), "alice");
+        assert_eq!(inside(&[("authorization", "Bearer sk_test_~carol")]), "carol");
         assert_eq!(
-            (absolute("api.stripe.com"), absolute("example.test")),
-            (Owner::Stripe, Owner::Nobody)
+            inside(&[("x-ackdrop-scope", "bob"), ("authorization", "Bearer sk_test_~carol")]),
+            "bob"
         );
-        let connect = http::Request::connect("api.stripe.com:443").header("host", "api.stripe.com:443");
-        let connect = connect.body(()).unwrap().into_parts().0;
-        assert_eq!(route(&connect).unwrap().owner, Owner::Nobody);
     }
 }

@@ -272,7 +272,7 @@ impl Connection {
 
     async fn shake_hands(&mut self) -> Result<(), Ending> {
         let socket = self.stream.socket();
-        match handshake(&[], socket, &self.shared).await {
+        match handshake(&[], Stream::Plain(socket), &self.shared).await {
             Some(stream) => {
                 self.stream = stream;
                 Ok(())

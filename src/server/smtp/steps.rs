@@ -41,9 +41,9 @@ impl Connection {
             }
             Action::Fail(Loss::End(how)) => return Err(Ending::Fault(how, over)),
             Action::Fail(Loss::Gateway(answer)) | Action::Refuse(answer) => return Ok(Some(refusal(&answer, step))),
-            Action::Hold => Pause::Hold,
+            Action::Hold { barrier } => Pause::Hold { barrier },
             Action::Delay(delay) => Pause::Delay(delay),
-            Action::Drop(_) | Action::Error(_) => return Ok(None),
+            Action::Drop(_) | Action::Error(_) | Action::Tamper(_) => return Ok(None),
         };
         let held = Held {
             scope: scope.map(|s| s.name()),
@@ -81,9 +81,9 @@ impl Connection {
             Action::Fail(Loss::End(how)) => return Err(self.fail(how).await),
             Action::Fail(Loss::Gateway(answer)) => return Ok(Met::Failed(refusal(&answer, step))),
             Action::Refuse(answer) => return Ok(Met::Refused(refusal(&answer, step))),
-            Action::Hold => Pause::Hold,
+            Action::Hold { barrier } => Pause::Hold { barrier },
             Action::Delay(delay) => Pause::Delay(delay),
-            Action::Drop(_) | Action::Error(_) => return Ok(Met::Go),
+            Action::Drop(_) | Action::Error(_) | Action::Tamper(_) => return Ok(Met::Go),
         };
         self.flush().await?;
         let held = self.held(rule);
@@ -147,6 +147,7 @@ impl Connection {
             point: Point::Before,
             rule,
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
+            barrier: None,
         }
     }
 

@@ -53,6 +53,23 @@ impl Stream {
         }
     }
 
+    /// Reads the next event about a hold.
+    async fn told(&mut self) -> Value {
+        let mut name = String::new();
+        loop {
+            let line = within("an event", self.line()).await;
+            match line.split_once(": ") {
+                Some(("event", event)) => event.clone_into(&mut name),
+                Some(("data", data)) if name != "attempt" => {
+                    let told: Value = serde_json::from_str(data).unwrap();
+                    assert_eq!(told["event"], name);
+                    return told;
+                }
+                _ => {}
+            }
+        }
+    }
+
     async fn line(&mut self) -> String {
         let mut line = Vec::new();
         while !line.ends_with(b"\n") {
@@ -132,6 +149,55 @@ async fn who_was_away_goes_on_where_he_was() {
             let mut now = Stream::open(app, Call::get("/_events/stream")).await;
             app.call(Call::order("new")).await;
             assert_eq!(now.next().await.entry["id"], 4, "without either it begins now");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_tells_of_each_hold_and_of_its_release() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let held = |fault: &str| Call::order("a").key("k").fault(fault);
+            let mut early = app.connect().await;
+            early.send(&held("hold-before-commit").bytes()).await;
+            app.until_held(1).await;
+            // Outcomes are asked for so that no attempt stands between; a hold has none.
+            let mut stream = Stream::open(app, Call::get("/_events/stream?provider=orders")).await;
+            let mut blind = Stream::open(app, Call::get("/_events/stream?provider=orders&outcome=accepted")).await;
+            let began = stream.told().await;
+            assert_eq!(
+                (began["event"].as_str(), began["id"].as_str()),
+                (Some("hold"), Some("h1"))
+            );
+            app.release("h1", json!({"then": "drop", "how": "reset"})).await;
+            let ended = stream.told().await;
+            assert_eq!((&ended["event"], &ended["id"]), (&json!("release"), &json!("h1")));
+            assert_eq!((&ended["then"], &ended["how"]), (&json!("drop"), &json!("reset")));
+
+            let mut pair = [app.connect().await, app.connect().await];
+            for conn in &mut pair {
+                conn.send(&held("hold-before-commit; barrier=2").bytes()).await;
+            }
+            let mut told = Vec::new();
+            for _ in 0..4 {
+                let event = stream.told().await;
+                told.push((event["event"].clone(), event["barrier"]["gathered"].clone()));
+            }
+            let expected = [("hold", 1), ("hold", 2), ("release", 2), ("release", 1)];
+            assert_eq!(told, expected.map(|(event, n)| (json!(event), json!(n))));
+            let left = app.connect().await;
+            let mut left = left;
+            left.send(&held("hold-after-commit").bytes()).await;
+            assert_eq!(stream.told().await["event"], "hold");
+            drop(left);
+            assert_eq!(stream.told().await["then"], "left");
+            assert_eq!(
+                blind.next().await.name,
+                "attempt",
+                "who asks for outcomes asks for no hold"
+            );
         },
     )
     .await;

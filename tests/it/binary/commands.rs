@@ -87,7 +87,10 @@ fn the_certificate_is_printed_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let ca = dir.path().to_str().unwrap();
     let served = Served::start(&["--ca", ca], &[]);
-    let (code, out, _) = served.ask(&["ca"]);
+    let (code, out, how) = served.ask(&["ca"]);
+    for client in ["Node", "Python", "Java", "curl", "Go", "Docker"] {
+        assert!(how.contains(&format!("  {client} ")), "{how}");
+    }
     assert_eq!(code, 0);
     assert_eq!(out, std::fs::read_to_string(dir.path().join("ca.pem")).unwrap());
     assert_eq!(run(&mut ackdrop(&["ca", "--ca", ca])).1, out);
@@ -127,4 +130,45 @@ fn a_suite_with_a_token_is_asked_with_it() {
     assert_eq!(served.ask(&["ready"]).0, 0, "health checks have no token");
     let (code, _, err) = served.ask(&["stats", "--token", "wrong"]);
     assert!(code == 1 && err.contains("token"), "{err}");
+}
+
+#[test]
+fn a_delivery_is_a_table_and_its_exit_code_says_whether_all_was_accepted() {
+    let served = Served::start(&["--log", "off"], &[]);
+    let url = format!("http://{}/hooks/orders", served.addr("http"));
+    let event = r#"{"object": "event", "id": "evt_1"}"#;
+    let line = [
+        "deliver",
+        &url,
+        "--body",
+        event,
+        "--copies",
+        "3",
+        "--sign",
+        "stripe:whsec_x",
+    ];
+    let (code, out, err) = served.ask(&line);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((code, err.as_str(), lines.len()), (0, "", 5), "{out}");
+    assert!(lines[1].contains("200") && lines[1].contains("accepted"), "{out}");
+    assert!(lines[4].starts_with("3 copies: 3 accepted; released within"), "{out}");
+    let stats = json(&served.ask(&["stats", "--json"]).1);
+    for provider in ["deliveries", "webhook"] {
+        let counts = &stats["providers"][provider];
+        assert_eq!(
+            (&counts["accepted"], &counts["duplicates"]),
+            (&3.into(), &2.into()),
+            "{provider}"
+        );
+    }
+    let nowhere = format!("http://{}/nowhere", served.addr("http"));
+    let (code, out, _) = served.ask(&["deliver", &nowhere, "--body", "-"]);
+    assert!(code == 1 && out.contains("404") && out.contains("1 refused"), "{out}");
+    let (code, out, err) = served.ask(&["deliver", "http://8.8.8.8/"]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(
+        err.contains("8.8.8.8 is a public address") && err.lines().count() == 1,
+        "{err}"
+    );
+    assert_eq!(served.ask(&["deliver", "http://n8n/", "--sign", "whsec_x"]).0, 2);
 }

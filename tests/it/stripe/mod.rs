@@ -11,6 +11,7 @@ mod schedule;
 mod sdk;
 mod sequences;
 mod slow;
+mod webhooks;
 mod wire;
 
 use ackdrop::ledger::{Entry, Outcome};

@@ -83,10 +83,15 @@ impl Conn {
 
     /// Goes on inside TLS.
     pub(crate) async fn secure(self, ca: &str, name: &str) -> Self {
+        self.try_secure(ca, name).await.unwrap()
+    }
+
+    /// Goes on inside TLS, if the handshake succeeds.
+    pub(crate) async fn try_secure(self, ca: &str, name: &str) -> io::Result<Self> {
         let name = ServerName::try_from(name.to_owned()).unwrap();
         let handshake = connector(ca).connect(name, self.stream);
-        let tls = within("the handshake", handshake).await.unwrap();
-        Self { stream: Box::pin(tls) }
+        let tls = within("the handshake", handshake).await?;
+        Ok(Self { stream: Box::pin(tls) })
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
@@ -125,13 +130,18 @@ impl Conn {
 
     /// Reads one HTTP answer with a content-length; none if the connection ends before it has one.
     pub(crate) async fn try_answer(&mut self) -> Option<Answer> {
+        let mut answer = self.try_head().await?;
+        self.read_body(&mut answer).await;
+        Some(answer)
+    }
+
+    /// Reads the head of one HTTP answer; none if the connection ends before it has one.
+    pub(crate) async fn try_head(&mut self) -> Option<Answer> {
         let mut first = [0];
         within("an answer or an end", self.stream.read_exact(&mut first))
             .await
             .ok()?;
-        let mut answer = self.head_from(first.to_vec()).await;
-        self.read_body(&mut answer).await;
-        Some(answer)
+        Some(self.head_from(first.to_vec()).await)
     }
 
     /// Reads the head of one HTTP answer, and nothing behind it.

@@ -1,4 +1,6 @@
-"""Asks stripe-mock, which nobody here wrote, about ours. usage: main.py OURS MOCK SPEC [JOURNAL…]"""
+"""Asks stripe-mock, which nobody here wrote, about ours. usage: main.py OURS MOCK SPEC FOLDER [JOURNAL…]
+
+Leaves every object and every list that ours shows in FOLDER, one a file, for the SDKs to decode."""
 
 import json
 import pathlib
@@ -12,7 +14,7 @@ import shapes
 from wire import Server
 
 
-def main(ours, mock, spec, journals):
+def main(ours, mock, spec, folder, journals):
     ours, mock = Server(ours), Server(mock)
     counts = {True: 0, False: 0}
 
@@ -23,7 +25,7 @@ def main(ours, mock, spec, journals):
     known = shapes.Known(pathlib.Path(__file__).parent / "differences.tsv")
     world = objects.World(ours)
     for kind, path in objects.PATHS.items():
-        compare(kind, path, world, ours, mock, known, report)
+        compare(kind, path, world, ours, mock, known, report, pathlib.Path(folder))
     for path in objects.PLAIN:
         same(path, ours.call("GET", path), mock.call("GET", path), known, report)
     parameters.check(json.load(open(spec)), ours, mock, world, objects.PATHS, report, known)
@@ -35,7 +37,7 @@ def main(ours, mock, spec, journals):
     return 1 if counts[False] else 0
 
 
-def compare(kind, path, world, ours, mock, known, report):
+def compare(kind, path, world, ours, mock, known, report, folder):
     """Compares one object, and a list of it."""
     try:
         thing = getattr(world, kind)
@@ -43,11 +45,20 @@ def compare(kind, path, world, ours, mock, known, report):
         where = path.format(id=thing["id"], customer=customer)
     except (AssertionError, AttributeError, KeyError, IndexError, TypeError) as error:
         return report(False, kind, f"cannot be made here: {error}")
-    same(kind, ours.call("GET", where), mock.call("GET", where), known, report)
+    shown = ours.call("GET", where)
+    keep(folder, kind, shown)
+    same(kind, shown, mock.call("GET", where), known, report)
     root = where.rsplit("/", 1)[0]
     listed = mock.call("GET", root)
     if listed[0] == 200 and listed[1].get("object") == "list":
-        same(f"{kind}.list", ours.call("GET", root), listed, known, report)
+        page = ours.call("GET", root)
+        keep(folder, f"{kind}.list", page)
+        same(f"{kind}.list", page, listed, known, report)
+
+
+def keep(folder, name, shown):
+    if shown[0] == 200:
+        (folder / f"{name}.json").write_text(json.dumps(shown[1]))
 
 
 def same(name, ours, theirs, known, report):
@@ -59,4 +70,4 @@ def same(name, ours, theirs, known, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]))
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]))

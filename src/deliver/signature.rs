@@ -1,4 +1,4 @@
-//! Signatures of deliveries: Standard Webhooks and Stripe. A verdict is recorded and never acted upon.
+//! Signatures of deliveries, made and judged: Standard Webhooks and Stripe.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 use time::OffsetDateTime;
 
-use crate::attempt::HttpRequest;
 use crate::ledger::secrets;
 
 /// How far a timestamp may be off, both ways, in seconds: the default of both schemes' libraries.
@@ -28,6 +28,8 @@ pub enum Scheme {
     /// `Stripe-Signature: t=SECONDS,v1=HEX` over timestamp and body.
     Stripe,
 }
+
+type Judged = Result<&'static str, Cow<'static, str>>;
 
 /// Is the secret of a target; it is shown as a mark and never as it is.
 #[derive(Clone)]
@@ -83,16 +85,46 @@ impl Secret {
 
     /// Judges a delivery's signature: `valid`, `missing`, `stale` (it matches, its time does not) or `invalid: …`.
     #[must_use]
-    pub fn verdict(&self, request: &HttpRequest, now: OffsetDateTime) -> Cow<'static, str> {
+    pub fn verdict(&self, headers: &HeaderMap, body: &[u8], now: OffsetDateTime) -> Cow<'static, str> {
         let judged = match self.scheme {
-            Scheme::Standard => self.standard(request, now),
-            Scheme::Stripe => self.stripe(request, now),
+            Scheme::Standard => self.standard(headers, body, now),
+            Scheme::Stripe => self.stripe(headers, body, now),
         };
         judged.map_or_else(|fault| fault, Cow::Borrowed)
     }
 
-    fn standard(&self, request: &HttpRequest, now: OffsetDateTime) -> Result<&'static str, Cow<'static, str>> {
-        let header = |name| request.header_str(name).ok_or(Cow::Borrowed("missing"));
+    /// Signs a body: returns the headers to send with it. Standard Webhooks signs the id too; Stripe has none beside the body's own.
+    #[must_use]
+    pub fn headers(&self, id: &str, timestamp: i64, body: &[u8]) -> Vec<(&'static str, String)> {
+        let time = timestamp.to_string();
+        match self.scheme {
+            Scheme::Standard => {
+                let message = [id.as_bytes(), b".", time.as_bytes(), b".", body];
+                let signature = STANDARD.encode(self.mac(&message).finalize().into_bytes());
+                vec![
+                    ("webhook-id", id.to_owned()),
+                    ("webhook-timestamp", time),
+                    ("webhook-signature", format!("v1,{signature}")),
+                ]
+            }
+            Scheme::Stripe => {
+                let signature = self.mac(&[time.as_bytes(), b".", body]).finalize().into_bytes();
+                let hex: String = signature.iter().map(|byte| format!("{byte:02x}")).collect();
+                vec![("stripe-signature", format!("t={time},v1={hex}"))]
+            }
+        }
+    }
+
+    fn mac(&self, message: &[&[u8]]) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
+        for part in message {
+            mac.update(part);
+        }
+        mac
+    }
+
+    fn standard(&self, headers: &HeaderMap, body: &[u8], now: OffsetDateTime) -> Judged {
+        let header = |name| text(headers, name).ok_or(Cow::Borrowed("missing"));
         let (id, timestamp) = (header("webhook-id")?, header("webhook-timestamp")?);
         let mut given = header("webhook-signature")?
             .split(' ')
@@ -101,12 +133,12 @@ impl Secret {
         if given.peek().is_none() {
             return Err("invalid: webhook-signature has no `v1,BASE64`".into());
         }
-        let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", &request.body];
+        let message = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
         self.judge(&message, given, timestamp, now)
     }
 
-    fn stripe(&self, request: &HttpRequest, now: OffsetDateTime) -> Result<&'static str, Cow<'static, str>> {
-        let header = request.header_str("stripe-signature").ok_or("missing")?;
+    fn stripe(&self, headers: &HeaderMap, body: &[u8], now: OffsetDateTime) -> Judged {
+        let header = text(headers, "stripe-signature").ok_or("missing")?;
         let items = || header.split(',').filter_map(|item| item.trim().split_once('='));
         let timestamp = items().rfind(|(name, _)| *name == "t");
         let (_, timestamp) = timestamp.ok_or("invalid: Stripe-Signature has no `t=SECONDS`")?;
@@ -117,7 +149,7 @@ impl Secret {
         if given.peek().is_none() {
             return Err("invalid: Stripe-Signature has no `v1=HEX`".into());
         }
-        self.judge(&[timestamp.as_bytes(), b".", &request.body], given, timestamp, now)
+        self.judge(&[timestamp.as_bytes(), b".", body], given, timestamp, now)
     }
 
     fn judge(
@@ -126,14 +158,11 @@ impl Secret {
         mut given: impl Iterator<Item = Vec<u8>>,
         timestamp: &str,
         now: OffsetDateTime,
-    ) -> Result<&'static str, Cow<'static, str>> {
+    ) -> Judged {
         let signed: i64 = timestamp
             .parse()
             .map_err(|_| "invalid: the timestamp is no number of seconds")?;
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
-        for part in message {
-            mac.update(part);
-        }
+        let mac = self.mac(message);
         if !given.any(|signature| mac.clone().verify_slice(&signature).is_ok()) {
             return Err("invalid: no signature matches".into());
         }
@@ -142,6 +171,10 @@ impl Secret {
         }
         Ok("valid")
     }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -159,8 +192,6 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attempt::HttpProvider as _;
-    use crate::ledger::{Ledger, Limits};
 
     /// The example of the Standard Webhooks specification's reference libraries.
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -168,20 +199,9 @@ mod tests {
     const BODY: &str = r#"{"test": 2432232314}"#;
     const SIGNATURE: &str = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
 
-    fn request(headers: &[(&'static str, &str)], body: &'static str) -> HttpRequest {
-        let webhook = super::super::Webhook::new(Ledger::new(Limits::default()));
-        HttpRequest {
-            operation: webhook.route(&http::Method::POST, "/hooks/a"),
-            method: http::Method::POST,
-            path: "/hooks/a".to_owned(),
-            query: String::new(),
-            base: "http://localhost".into(),
-            headers: headers
-                .iter()
-                .map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()))
-                .collect(),
-            body: body.into(),
-        }
+    fn given(headers: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = headers.iter().map(|(n, v)| (n.parse().unwrap(), v.parse().unwrap()));
+        pairs.collect()
     }
 
     fn standard(signature: &str, body: &'static str, late: i64) -> String {
@@ -192,7 +212,7 @@ mod tests {
         ];
         let secret = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
         let now = OffsetDateTime::from_unix_timestamp(SIGNED + late).expect("a time");
-        secret.verdict(&request(&headers, body), now).into_owned()
+        secret.verdict(&given(&headers), body.as_bytes(), now).into_owned()
     }
 
     #[test]
@@ -201,6 +221,25 @@ mod tests {
         let among = format!("v1,AAAA v1a,xyz {SIGNATURE}");
         assert_eq!(standard(&among, BODY, 300), "valid");
         assert_eq!(standard(SIGNATURE, BODY, -300), "valid");
+    }
+
+    #[test]
+    fn what_is_signed_is_what_others_sign() {
+        let standard = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
+        assert_eq!(
+            standard.headers("msg_p5jXN8AQM9LWM0D4loKWxJek", SIGNED, BODY.as_bytes()),
+            [
+                ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek".to_owned()),
+                ("webhook-timestamp", SIGNED.to_string()),
+                ("webhook-signature", SIGNATURE.to_owned()),
+            ]
+        );
+        let stripe = Secret::parse(Scheme::Stripe, "whsec_test_secret").expect("a secret");
+        let value = format!("t={SIGNED},v1=10c96c6fd3f320fcfc264cdc4f476c15060ede8e8a08404cea2ddf3b72544a9c");
+        assert_eq!(
+            stripe.headers("ignored", SIGNED, BODY.as_bytes()),
+            [("stripe-signature", value)]
+        );
     }
 
     #[test]
@@ -217,7 +256,7 @@ mod tests {
         );
         let secret = Secret::parse(Scheme::Standard, SECRET).expect("a secret");
         assert_eq!(
-            secret.verdict(&request(&[], BODY), OffsetDateTime::UNIX_EPOCH),
+            secret.verdict(&HeaderMap::new(), BODY.as_bytes(), OffsetDateTime::UNIX_EPOCH),
             "missing"
         );
     }
@@ -234,7 +273,7 @@ mod tests {
         let judge = |header: &str, late: i64| {
             let now = OffsetDateTime::from_unix_timestamp(SIGNED + late).expect("a time");
             secret
-                .verdict(&request(&[("stripe-signature", header)], BODY), now)
+                .verdict(&given(&[("stripe-signature", header)]), BODY.as_bytes(), now)
                 .into_owned()
         };
         assert_eq!(judge(&format!("t={SIGNED},v1={good}"), 0), "valid");

@@ -1,0 +1,93 @@
+//! What comes behind a CONNECT: bytes to an allowed host, or a provider's own TLS and HTTP inside the tunnel.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::TcpStream;
+
+use super::Target;
+use crate::ledger::Peer;
+use crate::server::Shared;
+use crate::server::accept::{HANDSHAKE, HTTP_1, shake};
+use crate::server::http::{self, Tunnel};
+use crate::server::socket::Socket;
+use crate::server::stream::Stream;
+
+const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
+/// The first byte of every TLS connection: a record with a handshake in it.
+const TLS: u8 = 0x16;
+
+/// Serves a host that the suite plays, inside TLS or plain, whichever the client begins with.
+///
+/// Boxed, for a tunnel is served as a connection is, and the future would hold itself.
+pub(crate) fn intercept(
+    shared: Arc<Shared>,
+    stream: Stream,
+    peer: Peer,
+    target: Target,
+    tunnel: Tunnel,
+) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(serve(shared, stream, peer, target, tunnel))
+}
+
+async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, tunnel: Tunnel) {
+    let patience = shared.limits.idle.min(HANDSHAKE);
+    let begun = tokio::select! {
+        () = shared.way.stop.cancelled() => return,
+        begun = tokio::time::timeout(patience, begin(stream)) => begun,
+    };
+    let (first, stream) = match begun {
+        Ok(Ok(begun)) => begun,
+        // It never began to speak: there is nothing to answer.
+        Ok(Err(_)) | Err(_) => return,
+    };
+    let stream = match first {
+        None => return stream.close(&shared.way.stop).await,
+        Some(TLS) => {
+            let config = shared.authority.server_config_for(HTTP_1, &target.host);
+            match shake(config, stream, patience, &shared).await {
+                Some(stream) => stream,
+                None => return,
+            }
+        }
+        Some(_) => stream,
+    };
+    http::serve_in(shared, stream, peer, Some(tunnel)).await;
+}
+
+/// Says that the tunnel is there, and waits for the first byte in it.
+async fn begin(mut stream: Stream) -> io::Result<(Option<u8>, Stream)> {
+    say_established(&mut stream).await?;
+    let mut first = [0];
+    match stream.read(&mut first).await? {
+        0 => Ok((None, stream)),
+        _ => Ok((Some(first[0]), stream.behind(first.to_vec().into()))),
+    }
+}
+
+async fn say_established(stream: &mut Stream) -> io::Result<()> {
+    stream.write_all(ESTABLISHED).await?;
+    stream.flush().await
+}
+
+/// Carries bytes both ways between a client and an allowed host, until both have ended; either may end its half first.
+pub(crate) async fn pass_through(shared: &Shared, mut stream: Stream, upstream: TcpStream, target: &Target) {
+    let mut upstream = Socket::new(upstream);
+    let carried = async {
+        tokio::time::timeout(shared.limits.idle, say_established(&mut stream)).await??;
+        copy_bidirectional(&mut stream, &mut upstream).await
+    };
+    let carried = tokio::select! {
+        () = shared.way.stop.cancelled() => return,
+        carried = carried => carried,
+    };
+    if let Err(error) = carried {
+        tracing::info!("the tunnel to {target} broke off: {error}");
+        // One side was reset or cut off: the other one is not to take that for an orderly end.
+        upstream.arm_reset();
+        stream.reset();
+    }
+}
