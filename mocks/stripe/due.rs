@@ -22,6 +22,7 @@ pub(crate) const OPERATION: &str = "schedule.run";
 pub(crate) const EFFECTS: &[&str] = &[
     "charge",
     "charge_expire",
+    "checkout_session_expire",
     "invoice_finalize",
     "invoice_pay",
     "payment_intent_cancel",

@@ -8,9 +8,9 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, coupons, customers, disputes, events, invoice_payments, invoiceitems, invoices,
-    payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents, subscription_items,
-    subscriptions, test_clocks, tokens, webhook_endpoints,
+    authenticate, balance, charges, checkout, coupons, customers, disputes, events, invoice_payments, invoiceitems,
+    invoices, payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents,
+    subscription_items, subscriptions, test_clocks, tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -78,6 +78,7 @@ static TABLE: &[&[Route]] = &[
     subscriptions::ROUTES,
     subscription_items::ROUTES,
     test_clocks::ROUTES,
+    checkout::ROUTES,
     events::ROUTES,
     webhook_endpoints::ROUTES,
 ];

@@ -7,6 +7,7 @@ use time::OffsetDateTime;
 use super::{collect, cycle};
 use crate::mocks::stripe::due::{self, Work};
 use crate::mocks::stripe::objects::{Invoice, InvoiceStatus, Subscription, SubscriptionStatus, Task, TestClock};
+use crate::mocks::stripe::operations::checkout_complete;
 use crate::mocks::stripe::operations::confirm::Presence;
 use crate::mocks::stripe::scene::Scene;
 
@@ -60,7 +61,7 @@ pub(crate) fn run(scene: &mut Scene<'_, '_>, task: &Task, now: i64) {
         Task::TrialWillEnd(id) => cycle::trial_will_end(scene, id),
         Task::Expire(id) => cycle::expire(scene, id, now),
         Task::Cancel(id) => cycle::cancel_planned(scene, id, now),
-        Task::ExpireSession(_) => {}
+        Task::ExpireSession(id) => checkout_complete::expire(scene, id),
     }
 }
 

@@ -174,6 +174,18 @@ pub(crate) fn pay(
     presence: Presence,
     now: i64,
 ) -> Outcome<Arc<Invoice>> {
+    pay_as(scene, open, method, presence, false, now)
+}
+
+/// Collects an open invoice from a holder who may have authenticated already.
+pub(crate) fn pay_as(
+    scene: &mut Scene<'_, '_>,
+    open: &Arc<Invoice>,
+    method: &str,
+    presence: Presence,
+    authenticated: bool,
+    now: i64,
+) -> Outcome<Arc<Invoice>> {
     let mut invoice = Invoice::clone(open);
     let asked = invoice.intent.as_deref().and_then(|id| scene.tx.get::<Intent>(id));
     let usable = asked.filter(|intent| {
@@ -190,7 +202,7 @@ pub(crate) fn pay(
     let intent = Intent {
         method: Some(method.into()),
         status: Status::RequiresConfirmation,
-        authenticated: false,
+        authenticated,
         ..Intent::clone(&intent)
     };
     let confirmed = confirm(scene, intent, None, presence);

@@ -23,6 +23,7 @@ pub(crate) struct Discount {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum On {
     Invoice(Arc<str>),
+    Session(Arc<str>),
     InvoiceItem(Arc<str>),
     Subscription(Arc<str>),
     /// A subscription, by one of its items.
@@ -74,9 +75,11 @@ impl Resource for Discount {
     }
 
     fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
-        let (mut invoice, mut invoice_item, mut subscription, mut subscription_item) = (None, None, None, None);
+        let (mut invoice, mut invoice_item, mut session, mut subscription, mut subscription_item) =
+            (None, None, None, None, None);
         match &self.on {
             On::Invoice(id) => invoice = Some(&**id),
+            On::Session(id) => session = Some(&**id),
             On::InvoiceItem(id) => invoice_item = Some(&**id),
             On::Subscription(id) => subscription = Some(&**id),
             On::SubscriptionItem(id, item) => {
@@ -87,7 +90,7 @@ impl Resource for Discount {
         Json {
             id: &self.id,
             object: Self::OBJECT,
-            checkout_session: (),
+            checkout_session: session,
             customer: shown.link("customer", &self.customer),
             customer_account: (),
             end: self.end,
@@ -109,7 +112,7 @@ impl Resource for Discount {
 struct Json<'s> {
     id: &'s str,
     object: &'static str,
-    checkout_session: (),
+    checkout_session: Option<&'s str>,
     customer: Link<'s>,
     customer_account: (),
     end: Option<i64>,

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 use super::{
     BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Discount, Dispute, Endpoint, Event, Holdings,
-    Intent, Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Setup,
-    Shown, Subscription, SubscriptionItem, TestClock, Token,
+    Intent, Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Session,
+    SessionLine, Setup, Shown, Subscription, SubscriptionItem, TestClock, Token,
 };
 use crate::store::Tx;
 
@@ -165,6 +165,8 @@ resources! {
     Refund: Refund,
     Setup: Setup,
     Secret: Secret,
+    Session: Session,
+    SessionLine: SessionLine,
     Subscription: Subscription,
     SubscriptionItem: SubscriptionItem,
     TestClock: TestClock,

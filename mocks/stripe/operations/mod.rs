@@ -3,6 +3,8 @@
 pub(crate) mod authenticate;
 pub(crate) mod balance;
 pub(crate) mod charges;
+pub(crate) mod checkout;
+pub(crate) mod checkout_complete;
 pub(crate) mod confirm;
 pub(crate) mod coupons;
 pub(crate) mod customers;

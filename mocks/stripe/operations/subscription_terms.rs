@@ -33,14 +33,14 @@ pub(crate) struct NewItem {
 /// Is what is billed once beside the items.
 #[derive(Debug)]
 pub(crate) struct Extra {
-    price: Arc<Price>,
-    quantity: i64,
-    discountable: bool,
-    metadata: Metadata,
+    pub(crate) price: Arc<Price>,
+    pub(crate) quantity: i64,
+    pub(crate) discountable: bool,
+    pub(crate) metadata: Metadata,
 }
 
 /// Reads the items of a subscription that is to be made.
-pub(crate) fn new_items(scene: &mut Scene<'_, '_>, params: &Params<'_>, of: &str, now: i64) -> Outcome<Vec<NewItem>> {
+pub(crate) fn new_items(scene: &mut Scene<'_, '_>, params: &Params<'_>, now: i64) -> Outcome<Vec<NewItem>> {
     let given = params.hashes("items")?;
     if given.is_empty() {
         return Err(Failure::missing("items"));
@@ -67,7 +67,6 @@ pub(crate) fn new_items(scene: &mut Scene<'_, '_>, params: &Params<'_>, of: &str
         )?;
         items.push(item);
     }
-    debug_assert!(!of.is_empty());
     Ok(items)
 }
 

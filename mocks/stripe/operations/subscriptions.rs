@@ -151,43 +151,11 @@ pub(crate) fn plan(
     now: i64,
 ) -> Outcome<Plan> {
     let trial = terms::trial(params, now)?;
-    let id = scene.new_id("sub_");
-    let items = terms::new_items(scene, params, &id, now)?;
-    let recurring = items[0].price.recurring.expect("the price of an item is recurring");
+    let items = terms::new_items(scene, params, now)?;
     let currency = items[0].price.currency;
     terms::check_currency(params, currency)?;
-    let period = match trial {
-        Some(trial) => trial,
-        None => period::holding(now, recurring, now),
-    };
-    let mut subscription = Subscription {
-        id,
-        created: now,
-        customer: Arc::clone(&customer.id),
-        status: SubscriptionStatus::Incomplete,
-        currency,
-        items: items.iter().map(|item| Arc::clone(&item.id)).collect(),
-        anchor: trial.map_or(now, |trial| trial.end),
-        period,
-        flexible: terms::flexible(params)?,
-        cancel_at: None,
-        cancel_at_period_end: false,
-        canceled_at: None,
-        ended_at: None,
-        cancellation: Cancellation::default(),
-        sent: false,
-        days_until_due: None,
-        default_method: None,
-        saves_method: false,
-        description: None,
-        discounts: Vec::new(),
-        latest_invoice: None,
-        pause: None,
-        trial,
-        missing_method: "create_invoice",
-        clock: customer.clock.clone(),
-        metadata: Metadata::default(),
-    };
+    let mut subscription = blank(scene, customer, &items, trial, now);
+    subscription.flexible = terms::flexible(params)?;
     terms::merge(scene, &mut subscription, params, now)?;
     let what = For {
         customer: Some(&customer.id),
@@ -206,6 +174,46 @@ pub(crate) fn plan(
         discounts,
         extra,
     })
+}
+
+/// Makes a subscription of these items, of which there is one at least, on no terms of its own; it is not put yet.
+pub(crate) fn blank(
+    scene: &mut Scene<'_, '_>,
+    customer: &Customer,
+    items: &[NewItem],
+    trial: Option<Period>,
+    now: i64,
+) -> Subscription {
+    let price = &items[0].price;
+    let recurring = price.recurring.expect("the price of an item is recurring");
+    Subscription {
+        id: scene.new_id("sub_"),
+        created: now,
+        customer: Arc::clone(&customer.id),
+        status: SubscriptionStatus::Incomplete,
+        currency: price.currency,
+        items: items.iter().map(|item| Arc::clone(&item.id)).collect(),
+        anchor: trial.map_or(now, |trial| trial.end),
+        period: trial.unwrap_or_else(|| period::holding(now, recurring, now)),
+        flexible: true,
+        cancel_at: None,
+        cancel_at_period_end: false,
+        canceled_at: None,
+        ended_at: None,
+        cancellation: Cancellation::default(),
+        sent: false,
+        days_until_due: None,
+        default_method: None,
+        saves_method: false,
+        description: None,
+        discounts: Vec::new(),
+        latest_invoice: None,
+        pause: None,
+        trial,
+        missing_method: "create_invoice",
+        clock: customer.clock.clone(),
+        metadata: Metadata::default(),
+    }
 }
 
 /// Makes a subscription with its first invoice, and returns that if it is open.

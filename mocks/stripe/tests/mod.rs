@@ -1,6 +1,8 @@
 //! Tests of the whole provider, driven over a store.
 
+mod billing;
 mod catalog;
+mod checkout;
 mod declines;
 mod decoder;
 mod idempotency;

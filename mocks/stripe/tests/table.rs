@@ -95,7 +95,10 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
             shop.delete(&format!("/v1/webhook_endpoints/{id}"))
         }
         "tokens.create" => shop.post("/v1/tokens", card),
-        other => panic!("`{other}` has no recipe here"),
+        other => {
+            let recipe = super::billing::accepted(shop, other);
+            return recipe.unwrap_or_else(|| panic!("`{other}` has no recipe here"));
+        }
     }]
 }
 
