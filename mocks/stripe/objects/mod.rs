@@ -56,7 +56,7 @@ pub(crate) use product::{Dimensions, Product};
 pub(crate) use promotion::Promotion;
 pub(crate) use refund::{Refund, RefundStatus};
 pub(crate) use resource::{Kind, Resource, Target, Thing};
-pub(crate) use session::{Mode, Session, SessionLine, SessionStatus, SessionTerms};
+pub(crate) use session::{Buyer, Mode, Session, SessionLine, SessionStatus, SessionTerms};
 pub(crate) use setup::{Setup, SetupStatus};
 pub(crate) use shown::{Expanded, Link, Links, Page, Shown};
 pub(crate) use subscription::{Cancellation, Pause, Subscription, SubscriptionItem, SubscriptionStatus};

@@ -29,8 +29,8 @@ pub(crate) struct Session {
     pub(crate) customer: Option<Arc<str>>,
     pub(crate) creates_customer: bool,
     pub(crate) customer_email: Option<Box<str>>,
-    /// Who completed it: email and name.
-    pub(crate) buyer: Option<Box<(Option<Box<str>>, Option<Box<str>>)>>,
+    /// Who completed it.
+    pub(crate) buyer: Option<Box<Buyer>>,
     pub(crate) currency: Option<Currency>,
     pub(crate) lines: Vec<Arc<str>>,
     pub(crate) subtotal: i64,
@@ -73,6 +73,13 @@ impl SessionTerms {
         let end = self.trial_end.or_else(|| self.trial_days.map(|days| now + days * DAY));
         end.filter(|end| *end > now).map(|end| Period { start: now, end })
     }
+}
+
+/// Says who completed a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Buyer {
+    pub(crate) email: Option<Box<str>>,
+    pub(crate) name: Option<Box<str>>,
 }
 
 /// Says what a session is for.
@@ -190,7 +197,7 @@ impl Resource for Session {
             )
         };
         let (email, name) = match self.buyer.as_deref() {
-            Some((email, name)) => (email.as_deref(), name.as_deref()),
+            Some(buyer) => (buyer.email.as_deref(), buyer.name.as_deref()),
             None => (self.customer_email.as_deref(), None),
         };
         Json {
@@ -226,7 +233,7 @@ impl Resource for Session {
             } else {
                 "if_required"
             }),
-            customer_details: (email.is_some() || self.buyer.is_some()).then_some(Buyer {
+            customer_details: (email.is_some() || self.buyer.is_some()).then_some(Details {
                 address: (),
                 business_name: (),
                 email,
@@ -349,7 +356,7 @@ struct Json<'s> {
     customer: Link<'s>,
     customer_account: (),
     customer_creation: Option<&'static str>,
-    customer_details: Option<Buyer<'s>>,
+    customer_details: Option<Details<'s>>,
     customer_email: Option<&'s str>,
     discounts: Vec<Discounted<'s>>,
     expires_at: i64,
@@ -400,7 +407,7 @@ struct CustomText {
 }
 
 #[derive(Serialize)]
-struct Buyer<'s> {
+struct Details<'s> {
     address: (),
     business_name: (),
     email: Option<&'s str>,

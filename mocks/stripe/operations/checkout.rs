@@ -210,7 +210,7 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let own = s
             .buyer
             .as_deref()
-            .and_then(|(email, _)| email.as_deref())
+            .and_then(|buyer| buyer.email.as_deref())
             .or(s.customer_email.as_deref());
         created.holds(s.created)
             && customer.is_none_or(|id| s.customer.as_deref() == Some(id))

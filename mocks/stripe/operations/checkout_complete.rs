@@ -12,8 +12,8 @@ use crate::mocks::stripe::due::{self, Work};
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{
-    CaptureMethod, Customer, Intent, IntentTerms, Kind, Method, Mode, On, Session, SessionLine, SessionStatus, Setup,
-    SetupStatus, Status, Subscription, Task, Thing,
+    Buyer, CaptureMethod, Customer, Intent, IntentTerms, Kind, Method, Mode, On, Session, SessionLine, SessionStatus,
+    Setup, SetupStatus, Status, Subscription, Task, Thing,
 };
 use crate::mocks::stripe::scene::{Answer, Scene};
 
@@ -76,7 +76,7 @@ pub(crate) fn complete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         .text("name")?
         .map(Into::into)
         .or_else(|| known.as_ref().and_then(|customer| customer.name.clone()));
-    session.buyer = Some(Box::new((email, name)));
+    session.buyer = Some(Box::new(Buyer { email, name }));
     match session.mode {
         Mode::Payment => pay(scene, &mut session, method)?,
         Mode::Setup => set_up(scene, &mut session, method)?,
@@ -99,7 +99,7 @@ fn customer(scene: &mut Scene<'_, '_>, session: &mut Session) -> Outcome<Arc<Cus
         return scene.customer(id, "customer");
     }
     let mut customer = Customer::new(scene.new_id("cus_"), scene.now());
-    if let Some((email, name)) = session.buyer.as_deref() {
+    if let Some(Buyer { email, name }) = session.buyer.as_deref() {
         (customer.email, customer.name) = (email.clone(), name.clone());
     }
     let customer = scene.tx.put(customer);
@@ -250,11 +250,11 @@ fn subscribe(scene: &mut Scene<'_, '_>, session: &mut Session, method: Method) -
     let method = payment_methods::put_attached(scene, method);
     let plan = plan(scene, session, &customer, &method.id, now);
     let (id, open) = subscriptions::begin(scene, plan, &customer, now);
-    if let Some(open) = open {
-        if let Err(failure) = collect::pay_as(scene, &open, &method.id, Presence::HERE, authenticated, now) {
-            scene.tx.discard();
-            return Err(failure.plain());
-        }
+    if let Some(open) = open
+        && let Err(failure) = collect::pay_as(scene, &open, &method.id, Presence::HERE, authenticated, now)
+    {
+        scene.tx.discard();
+        return Err(failure.plain());
     }
     let subscription = scene.tx.get::<Subscription>(&id).expect("it was just put");
     session.invoice = subscription.latest_invoice.clone();
