@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{AutomaticTax, Coupon, Expanded, Kind, Link, Period, Price, Promotion, Resource, Shipping, Shown, Target};
+use super::{AutomaticTax, Coupon, Expanded, Kind, Link, Period, Promotion, Resource, Shipping, Shown, Target};
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
@@ -100,18 +100,6 @@ pub(crate) enum SessionStatus {
     Expired,
 }
 
-/// Is a line of a session.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionLine {
-    pub(crate) id: Arc<str>,
-    pub(crate) price: Arc<Price>,
-    pub(crate) quantity: i64,
-    pub(crate) subtotal: i64,
-    pub(crate) off: i64,
-    pub(crate) description: Box<str>,
-    pub(crate) metadata: Metadata,
-}
-
 impl SessionStatus {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -124,14 +112,6 @@ impl SessionStatus {
 
 impl Object for Session {
     const TABLE: &'static str = "stripe.checkout_sessions";
-
-    fn id(&self) -> Arc<str> {
-        Arc::clone(&self.id)
-    }
-}
-
-impl Object for SessionLine {
-    const TABLE: &'static str = "stripe.checkout_lines";
 
     fn id(&self) -> Arc<str> {
         Arc::clone(&self.id)
@@ -295,42 +275,6 @@ impl Resource for Session {
     }
 }
 
-impl Resource for SessionLine {
-    const WORD: &'static str = "line item";
-    const OBJECT: &'static str = "item";
-    const LINKS: &'static [(&'static str, Target)] = &[("price", Target::One(Kind::Price))];
-    const INSIDE: &'static [&'static str] = &["price"];
-
-    fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
-        tx.get(id)
-    }
-
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn reference(&self, _: &str) -> Option<Arc<str>> {
-        Some(Arc::clone(&self.price.id))
-    }
-
-    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
-        LineJson {
-            id: &self.id,
-            object: Self::OBJECT,
-            adjustable_quantity: (),
-            amount_discount: self.off,
-            amount_subtotal: self.subtotal,
-            amount_tax: 0,
-            amount_total: self.subtotal - self.off,
-            currency: self.price.currency,
-            description: &self.description,
-            metadata: &self.metadata,
-            price: shown.link_to("price", &self.price.id),
-            quantity: self.quantity,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Json<'s> {
     id: &'s str,
@@ -437,20 +381,4 @@ struct Totals {
     amount_discount: i64,
     amount_shipping: i64,
     amount_tax: i64,
-}
-
-#[derive(Serialize)]
-struct LineJson<'s> {
-    id: &'s str,
-    object: &'static str,
-    adjustable_quantity: (),
-    amount_discount: i64,
-    amount_subtotal: i64,
-    amount_tax: i64,
-    amount_total: i64,
-    currency: Currency,
-    description: &'s str,
-    metadata: &'s Metadata,
-    price: Link<'s>,
-    quantity: i64,
 }

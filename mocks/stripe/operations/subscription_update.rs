@@ -14,6 +14,7 @@ use crate::mocks::stripe::scene::{Answer, Scene, missing};
 
 use super::prices::{self, Allowed};
 use super::subscription_terms::{self as terms, MOST_ITEMS, NewItem};
+use super::subscription_waiting as waiting;
 use super::subscriptions::{own, put_item};
 
 /// What would need what is not modelled.
@@ -77,7 +78,7 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     }
     let had_extra = !extra.is_empty();
     for extra in extra {
-        terms::put_extra(scene, extra, &before, now);
+        waiting::put_extra(scene, extra, &before, now);
     }
     let restarts = take(scene, &before, &mut after, steps, proration, now);
     let ends_trial = matches!(trial, Some(None));
@@ -272,23 +273,23 @@ pub(crate) fn take(
                 after.items.push(Arc::clone(&item.id));
                 let item = put_item(scene, before, item, now);
                 if prorates && !restarts {
-                    terms::charge(scene, before, &item, now);
+                    waiting::charge(scene, before, &item, now);
                 }
             }
             Step::Remove(item) => {
                 after.items.retain(|id| *id != item.id);
                 scene.tx.remove::<SubscriptionItem>(&item.id);
                 if prorates {
-                    terms::credit(scene, before, &item, now);
+                    waiting::credit(scene, before, &item, now);
                 }
             }
             Step::Change(old, new) => {
                 let costs = (old.price.id != new.price.id) || old.quantity != new.quantity;
                 let new = scene.tx.put(new);
                 if prorates && costs {
-                    terms::credit(scene, before, &old, now);
+                    waiting::credit(scene, before, &old, now);
                     if !restarts {
-                        terms::charge(scene, before, &new, now);
+                        waiting::charge(scene, before, &new, now);
                     }
                 }
             }

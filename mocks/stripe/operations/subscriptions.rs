@@ -21,6 +21,7 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 use super::confirm::Presence;
 use super::subscription_terms::{self as terms, NewItem};
 use super::subscription_update;
+use super::subscription_waiting as waiting;
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -242,7 +243,7 @@ pub(crate) fn begin(
         put_item(scene, &new, item, now);
     }
     for extra in plan.extra {
-        terms::put_extra(scene, extra, &new, now);
+        waiting::put_extra(scene, extra, &new, now);
     }
     new.status = match new.trial {
         Some(_) => SubscriptionStatus::Trialing,
@@ -306,7 +307,7 @@ pub(crate) fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let changed = scene.tx.put(changed);
     if prorates == Some(true) && before.status != SubscriptionStatus::Incomplete {
         for item in cycle::items(scene, &changed) {
-            terms::credit(scene, &changed, &item, now);
+            waiting::credit(scene, &changed, &item, now);
         }
     }
     let ended = cycle::end(scene, &changed, now, "cancellation_requested");

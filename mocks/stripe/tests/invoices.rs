@@ -193,9 +193,7 @@ fn whoever_confirms_the_intent_pays_the_invoice() {
     assert_eq!((shop.get(&path).text("/status"), charged(&shop)), ("paid".into(), 900));
     for (form, what) in [("", "cancel"), ("amount=5", "")] {
         let said = shop.post(
-            &format!("/v1/payment_intents/{intent}/{what}")
-                .trim_end_matches('/')
-                .to_owned(),
+            &format!("/v1/payment_intents/{intent}/{what}").trim_end_matches('/'),
             form,
         );
         assert_eq!(said.status, 400, "{}", said.body);
