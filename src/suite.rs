@@ -2,6 +2,7 @@
 
 mod addresses;
 mod builder;
+mod stripe_webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +15,18 @@ use crate::deliver::NoRoots;
 use crate::expect::{self, Options, Verdict};
 use crate::faults::{self, Catalog};
 use crate::ledger::Ledger;
+use crate::net::tls::TlsError;
+use crate::relay::{self, Relays};
 use crate::server::TakenPort;
-use crate::server::tls::TlsError;
 use crate::store::{Scope, TooManyScopes};
 
 pub use addresses::Addresses;
 pub use builder::Builder;
+pub use stripe_webhook::StripeWebhook;
 
+pub use crate::net::{Limits, Listen};
 pub use crate::server::smtp::{Mechanism, Offer};
-pub use crate::server::{AllowHost, Connect, Direct, Kind, Limits, Listen};
+pub use crate::server::{AllowHost, Connect, Direct, Kind};
 
 /// How long a stop waits for what is still going on.
 const STOP: Duration = Duration::from_millis(800);
@@ -54,6 +58,7 @@ const STOP: Duration = Duration::from_millis(800);
 pub struct Suite {
     admin: Admin,
     addresses: Addresses,
+    stripe_webhooks: Vec<StripeWebhook>,
 }
 
 /// Says why a suite cannot start.
@@ -67,13 +72,19 @@ pub enum StartError {
     Tls(#[from] TlsError),
     /// What outgoing requests should trust cannot be used.
     #[error(transparent)]
-    Roots(#[from] NoRoots),
+    Trusted(#[from] NoRoots),
     /// Rules that were given are wrong; each problem with its place.
     #[error("the fault rules are wrong\n{}", .0.join("\n"))]
     Faults(Vec<String>),
     /// The seed is wrong; each problem with its place.
     #[error("the seed is wrong\n{}", .0.join("\n"))]
     Seed(Vec<String>),
+    /// A relay cannot start.
+    #[error(transparent)]
+    Relay(#[from] relay::StartError),
+    /// The file of further authorities cannot be used.
+    #[error(transparent)]
+    Roots(#[from] relay::RootsError),
 }
 
 /// Says why a rule was not added.
@@ -91,6 +102,18 @@ impl Suite {
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
+    }
+
+    /// Lists the webhook endpoints that every scope has from its begin, each with its secret.
+    #[must_use]
+    pub fn stripe_webhooks(&self) -> &[StripeWebhook] {
+        &self.stripe_webhooks
+    }
+
+    /// Returns the relays, to list, start and stop them.
+    #[must_use]
+    pub fn relays(&self) -> &Relays {
+        &self.admin.relays
     }
 
     /// Counts all scopes.
@@ -111,7 +134,7 @@ impl Suite {
     ///
     /// Fails with all that is wrong; then no rule was added.
     pub fn add_fault(&self, text: &str) -> Result<Vec<Arc<str>>, FaultError> {
-        let specs = read_rules(text, &self.admin.catalog).map_err(|lines| FaultError(lines.join("; ")))?;
+        let specs = read_rules(text, &self.admin.catalog()).map_err(|lines| FaultError(lines.join("; ")))?;
         let views = self.admin.way.rules.install(specs, faults::Source::Api);
         let views = views.map_err(|problems| FaultError(lines(&problems).join("; ")))?;
         Ok(views.into_iter().map(|view| view.id.into()).collect())

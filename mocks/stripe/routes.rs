@@ -8,9 +8,10 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, checkout, coupons, customers, disputes, events, invoice_payments, invoiceitems,
-    invoices, payment_intents, payment_methods, prices, products, promotion_codes, refunds, setup_intents,
-    subscription_items, subscriptions, test_clocks, tokens, webhook_endpoints,
+    authenticate, balance, charges, checkout, country_specs, coupons, customer_methods, customer_sources, customers,
+    disputes, events, invoice_payments, invoiceitems, invoices, meter_events, meters, payment_intents, payment_methods,
+    prices, products, promotion_codes, refunds, setup_intents, sources, subscription_items, subscriptions, test_clocks,
+    tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -81,6 +82,12 @@ static TABLE: &[&[Route]] = &[
     checkout::ROUTES,
     events::ROUTES,
     webhook_endpoints::ROUTES,
+    customer_sources::ROUTES,
+    customer_methods::ROUTES,
+    sources::ROUTES,
+    country_specs::ROUTES,
+    meters::ROUTES,
+    meter_events::ROUTES,
 ];
 
 /// Is what the provider says of itself.

@@ -9,7 +9,6 @@ use super::{Answer, Console, Failure};
 
 /// Prints the CA's certificate as PEM, for a file: `ackdrop ca > ca.pem`. How clients are told to trust it goes to standard error.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::doc_markdown, reason = "clap prints this as it stands")]
 pub struct Ca {
     /// Read it from the folder that `serve --ca DIR` keeps, without asking a suite
     #[arg(long, value_name = "DIR")]
@@ -74,7 +73,7 @@ fn certificate(pem: Vec<u8>) -> Option<Vec<u8>> {
 mod tests {
     use super::Failure;
     use crate::cli::testing::Stub;
-    use crate::server::tls::Authority;
+    use crate::net::tls::Authority;
 
     #[tokio::test]
     async fn from_the_suite_and_from_its_folder_comes_the_same_certificate() {

@@ -47,6 +47,12 @@ impl Config {
         for host in &self.allow_host {
             builder = builder.allow_host(host.clone());
         }
+        for spec in &self.relays {
+            builder = builder.relay(spec.clone());
+        }
+        if let Some(file) = &self.upstream_ca {
+            builder = builder.upstream_ca(file);
+        }
         for given in &self.faults {
             let source = match given.source.origin {
                 Origin::File => Source::File,
@@ -54,6 +60,9 @@ impl Config {
                 Origin::Flag | Origin::Default => Source::Flag,
             };
             builder = builder.fault(source, given.source.to_string(), &given.text);
+        }
+        for webhook in &self.stripe_webhook {
+            builder = builder.stripe_webhook(webhook.clone());
         }
         if let Some(seed) = &self.seed {
             builder = builder.seed(seed.path.display().to_string(), seed.objects.clone());

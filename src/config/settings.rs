@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
-use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
+use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed, StripeWebhook};
+use crate::relay::Spec;
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -30,8 +31,10 @@ type Field<T> = fn(&mut Config) -> &mut T;
 pub(super) enum Kind {
     Listeners(Field<Vec<Listen>>),
     Faults(Field<Vec<Given>>),
+    Relays(Field<Vec<Spec>>),
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
+    Webhooks(Field<Vec<StripeWebhook>>),
     Hosts(Field<Vec<AllowHost>>),
     Path(Field<Option<PathBuf>>),
     Seed(Field<Option<Seed>>),
@@ -59,6 +62,8 @@ pub static SETTINGS: &[Setting] = &[
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
+    row("relay", LISTENERS, "RELAY", "", "Relay to a real provider, counted and with faults: name=LISTEN,UPSTREAM[;option=value]…, as in pay=127.0.0.1:9000,https://api.example.com. Repeatable", Kind::Relays(|c| &mut c.relays)),
+    row("upstream_ca", LISTENERS, "FILE", "", "Let relays trust the certificates of this PEM file too, beside the public authorities", Kind::Path(|c| &mut c.upstream_ca)),
     row("allow_host", GENERAL, "HOST", "", "Let clients of the forward proxy through to this host (a name, an address, or *.example.com); any other host that the suite does not play is refused. Repeatable", Kind::Hosts(|c| &mut c.allow_host)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
     row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
@@ -69,6 +74,7 @@ pub static SETTINGS: &[Setting] = &[
     row("smtp_starttls", PROVIDERS, "BOOL", "false", "Offer STARTTLS on the SMTP listener", Kind::Switch(|c| &mut c.smtp_starttls)),
     row("orders_require_key", PROVIDERS, "BOOL", "false", "Refuse an order without an Idempotency-Key (400)", Kind::Switch(|c| &mut c.orders_require_key)),
     row("stripe_search_lag", PROVIDERS, "TIME", "0s", "Let Stripe's search find what was written only so long after, on the scope's clock; lists and look-ups find it at once", Kind::Lag(|c| &mut c.stripe_search_lag)),
+    row("stripe_webhook", PROVIDERS, "URL", "", "Deliver Stripe's events here, in every scope: URL[;secret=whsec_…][;events=charge.succeeded,…]. Repeatable; a secret that is not given is made, and printed", Kind::Webhooks(|c| &mut c.stripe_webhook)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
     row("admin_host", ADMIN, "HOST", "", "Accept admin changes under this host name too, besides IPs, localhost and local names. Repeatable", Kind::Names(|c| &mut c.admin_host)),
     row("deliver_host", ADMIN, "HOST", "", "Let deliveries go to this host too, by name or address, besides loopback and private addresses. Repeatable", Kind::Names(|c| &mut c.deliver_host)),
@@ -112,7 +118,13 @@ impl Setting {
     pub fn many(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_) | Kind::Hosts(_)
+            Kind::Listeners(_)
+                | Kind::Faults(_)
+                | Kind::Relays(_)
+                | Kind::Mechanisms(_)
+                | Kind::Names(_)
+                | Kind::Hosts(_)
+                | Kind::Webhooks(_)
         )
     }
 
@@ -140,6 +152,17 @@ impl Kind {
                     }
                 }
             }
+            Self::Relays(field) => {
+                for (spec, source) in each(values, problems, |text| Spec::parse(text).map_err(|e| e.to_string())) {
+                    let named = field(config).iter().any(|other| other.name == spec.name);
+                    let twice = named
+                        .then(|| Problem::new(source.clone(), format!("there is a relay `{}` already", spec.name)));
+                    match twice.map_or_else(|| taken.claim(spec.listen, source), Err) {
+                        Ok(()) => field(config).push(spec),
+                        Err(problem) => problems.push(problem),
+                    }
+                }
+            }
             Self::Faults(field) => field(config).extend_from_slice(values),
             Self::Mechanisms(field) => {
                 let names = split_lists(values);
@@ -153,6 +176,10 @@ impl Kind {
             Self::Names(field) => {
                 let named = each(values, problems, host_name);
                 field(config).extend(named.into_iter().map(|(name, _)| name));
+            }
+            Self::Webhooks(field) => {
+                let read = each(values, problems, StripeWebhook::parse);
+                field(config).extend(read.into_iter().map(|(webhook, _)| webhook));
             }
             Self::Hosts(field) => {
                 let allowed = each(values, problems, str::parse);

@@ -33,7 +33,9 @@ fn samples(setting: &Setting) -> [&'static str; 3] {
         ("COUNT", _) => ["11", "12", "13"],
         ("SIZE", _) => ["11KiB", "12MB", "13"],
         ("TIME", _) => ["11ms", "12s", "13m"],
+        ("URL", _) => ["http://a", "http://b;events=charge.failed", "http://c"],
         ("RULE", _) => ["pass", "refuse; status=402", r#"{"mode":"pass"}"#],
+        ("RELAY", _) => ["a=:0,http://x", "b=:0,http://x", "c=:0,https://x"],
         // It is read at once: any file of TOML will do here.
         (_, "seed") => [
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
@@ -52,6 +54,11 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "https" => format!("{:?}", config.https),
         "smtp" => format!("{:?}", config.smtp),
         "smtps" => format!("{:?}", config.smtps),
+        "relay" => format!(
+            "{:?}",
+            config.relays.iter().map(|relay| &relay.name).collect::<Vec<_>>()
+        ),
+        "upstream_ca" => format!("{:?}", config.upstream_ca),
         "fault" => format!("{:?}", config.faults.iter().map(|rule| &rule.text).collect::<Vec<_>>()),
         "config" => format!("{:?}", config.config),
         "seed" => format!("{:?}", config.seed.map(|seed| seed.path)),
@@ -61,6 +68,8 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "smtp_starttls" => format!("{:?}", config.smtp_starttls),
         "orders_require_key" => format!("{:?}", config.orders_require_key),
         "stripe_search_lag" => format!("{:?}", config.stripe_search_lag),
+        "allow_host" => format!("{:?}", config.allow_host),
+        "stripe_webhook" => format!("{:?}", config.stripe_webhook),
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
         "deliver_host" => format!("{:?}", config.deliver_host),
         "admin_host" => format!("{:?}", config.admin_host),

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Discount, Dispute, Endpoint, Event, Holdings,
-    Intent, Invoice, InvoiceItem, InvoicePayment, Line, Method, Price, Product, Promotion, Refund, Secret, Session,
-    SessionLine, Setup, Shown, Subscription, SubscriptionItem, TestClock, Token,
+    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Discount, Dispute, Endpoint, Event,
+    Holdings, Intent, Invoice, InvoiceItem, InvoicePayment, Line, Meter, MeterEvent, MeterEventV2, Method,
+    PaymentSource, Price, Product, Promotion, Refund, Secret, Session, SessionLine, Setup, Shown, SourceObject,
+    Subscription, SubscriptionItem, TestClock, Token,
 };
 use crate::store::Tx;
 
@@ -143,8 +144,9 @@ macro_rules! resources {
 
 resources! {
     Balance: Holdings,
-    Card: CardSource,
+    Card: PaymentSource,
     Charge: Charge,
+    CountrySpec: &'static CountrySpec,
     Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
@@ -157,16 +159,21 @@ resources! {
     InvoiceItem: InvoiceItem,
     InvoicePayment: InvoicePayment,
     Line: Line,
+    Meter: Meter,
+    MeterEvent: MeterEvent,
+    MeterEventAdjustment: Adjustment,
+    MeterEventV2: MeterEventV2,
     Method: Method,
+    Movement: BalanceTransaction,
     Price: Price,
     Product: Product,
     Promotion: Promotion,
-    Movement: BalanceTransaction,
     Refund: Refund,
-    Setup: Setup,
     Secret: Secret,
     Session: Session,
     SessionLine: SessionLine,
+    Setup: Setup,
+    Source: SourceObject,
     Subscription: Subscription,
     SubscriptionItem: SubscriptionItem,
     TestClock: TestClock,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::mocks::stripe::billing::{agenda, cycle};
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
-use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, Subscription, TestClock, Thing};
+use crate::mocks::stripe::objects::{
+    Address, Customer, Kind, Method, Preferences, Shipping, Subscription, TestClock, Thing,
+};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::routes::{
     Route,
@@ -16,7 +17,7 @@ use crate::mocks::stripe::routes::{
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
 use crate::mocks::stripe::search::{SEARCH, search};
 
-use super::payment_methods;
+use super::{customer_sources, payment_methods};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -57,15 +58,17 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let method = scene.method(id, "payment_method")?;
         let method = payment_methods::attached(method, &customer.id)?;
         set_default_method(scene, &mut customer, &params, Some(&method.id))?;
-        keep_source(scene, &mut customer, &params)?;
         payment_methods::put_attached(scene, method);
     } else {
         set_default_method(scene, &mut customer, &params, None)?;
-        keep_source(scene, &mut customer, &params)?;
     }
+    let kept = customer_sources::replace_default(scene, &mut customer, &params)?;
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer", &customer.id);
     scene.event("customer.created", Arc::clone(&customer));
+    if let Some(kept) = kept {
+        scene.event("customer.source.created", kept);
+    }
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -80,17 +83,19 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let mut customer = Customer::clone(&before);
     merge(&mut customer, &params)?;
     if let Some(id) = params.text("default_source")? {
-        let own = scene.tx.get::<Method>(id);
-        let own = own.filter(|m| m.customer.as_ref() == Some(&customer.id));
-        customer.default_source = Some(Arc::clone(
-            &own.ok_or_else(|| missing(Kind::Card, id, "default_source"))?.id,
-        ));
+        if !customer.keeps(id) {
+            return Err(missing(Kind::Card, id, "default_source"));
+        }
+        customer.default_source = Some(id.into());
     }
     set_default_method(scene, &mut customer, &params, None)?;
-    keep_source(scene, &mut customer, &params)?;
+    let kept = customer_sources::replace_default(scene, &mut customer, &params)?;
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer_update", &customer.id);
     scene.changed("customer.updated", before, Arc::clone(&customer));
+    if let Some(kept) = kept {
+        scene.event("customer.source.created", kept);
+    }
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -151,23 +156,16 @@ fn merge(customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
     if let Some(balance) = params.integer("balance")? {
         customer.balance = balance;
     }
-    if let Some(prefix) = params.text("invoice_prefix")? {
-        let fits = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
-        if !(3..=12).contains(&prefix.len()) || !prefix.bytes().all(fits) {
-            let message = "Invalid invoice_prefix: it has to be 3 to 12 of A-Z and 0-9.";
-            return Err(Failure::invalid(message).param("invoice_prefix"));
-        }
-        customer.invoice_prefix = Some(prefix.into());
-    }
     if let Some(next) = params.amount("next_invoice_sequence")? {
         if next > 1_000_000_000 {
-            let message = "This value must be less than or equal to 1000000000.";
+            let message = "This value must be at most 1000000000.";
             return Err(Failure::invalid(message).param("next_invoice_sequence"));
         }
         customer.next_invoice = next;
     }
     Address::change(&mut customer.address, params, "address")?;
     Shipping::change(&mut customer.shipping, params)?;
+    Preferences::change(&mut customer.preferences, params)?;
     customer.metadata.merge(params)
 }
 
@@ -199,29 +197,5 @@ fn set_default_method(
             })?)
         }
     };
-    Ok(())
-}
-
-/// Keeps the card of a token as the customer's default source; comes last, as it uses the token up.
-fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
-    let payer = match params.nested("source") {
-        Ok(Some(card)) => scene.card(&card)?,
-        _ => match params.text("source")? {
-            Some(token) => scene.spend_token(token, "source")?,
-            None => return Ok(()),
-        },
-    };
-    payer.card.check_keepable()?;
-    let card = Method {
-        id: scene.new_id("card_"),
-        created: scene.now(),
-        card: payer.card,
-        customer: Some(Arc::clone(&customer.id)),
-        spent: false,
-        set_up: false,
-        billing: payer.billing,
-        metadata: Metadata::default(),
-    };
-    customer.default_source = Some(Arc::clone(&scene.tx.put(card).id));
     Ok(())
 }

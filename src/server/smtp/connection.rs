@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 use super::event::{Event, Options};
 use super::mail::Live;
 use super::session::Session;
-use super::speech::Speech;
 use crate::attempt::{Held, Outgoing, Pause, Paused};
 use crate::faults::Step;
 use crate::ledger::{Fate, Outcome, Peer};
+use crate::net::accept::handshake;
+use crate::net::ending::Ending;
+use crate::net::smtp::speech::Speech;
+use crate::net::socket::Socket;
+use crate::net::stream::Stream;
 use crate::server::Shared;
-use crate::server::accept::handshake;
-use crate::server::ending::Ending;
-use crate::server::socket::Socket;
-use crate::server::stream::Stream;
 use crate::store::Ticket;
 
 /// How many bytes are read at once.
