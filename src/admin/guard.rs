@@ -25,6 +25,8 @@ const LOCAL_NAMES: [&str; 4] = [".localhost", ".internal", ".local", ".test"];
 pub struct Guard {
     token: Option<[u8; 32]>,
     hosts: Arc<[String]>,
+    /// Whether other machines can call.
+    exposed: bool,
 }
 
 impl Guard {
@@ -34,7 +36,26 @@ impl Guard {
         Self {
             token: token.map(hash),
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            exposed: false,
         }
+    }
+
+    /// Says whether other machines can call.
+    #[must_use]
+    pub fn exposed(mut self, exposed: bool) -> Self {
+        self.exposed = exposed;
+        self
+    }
+
+    /// Refuses what would let another machine reach out through this one: a call without a token, where others can call.
+    pub(super) fn check_reaching_out(&self, what: &str) -> Result<(), Error> {
+        if self.token.is_some() || !self.exposed {
+            return Ok(());
+        }
+        let words = format!(
+            "other machines can call this suite, and then {what} needs a token: start it with --admin-token TOKEN, or listen on 127.0.0.1 alone"
+        );
+        Err(error(StatusCode::FORBIDDEN, words))
     }
 
     fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Error> {

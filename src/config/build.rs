@@ -42,6 +42,12 @@ impl Config {
         {
             builder = builder.listen(kind, listen);
         }
+        for spec in &self.relays {
+            builder = builder.relay(spec.clone());
+        }
+        if let Some(file) = &self.upstream_ca {
+            builder = builder.upstream_ca(file);
+        }
         for given in &self.faults {
             let source = match given.source.origin {
                 Origin::File => Source::File,

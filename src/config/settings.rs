@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
 use super::{Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
+use crate::relay::Spec;
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ type Field<T> = fn(&mut Config) -> &mut T;
 pub(super) enum Kind {
     Listeners(Field<Vec<Listen>>),
     Faults(Field<Vec<Given>>),
+    Relays(Field<Vec<Spec>>),
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
     Path(Field<Option<PathBuf>>),
@@ -49,6 +51,8 @@ pub static SETTINGS: &[Setting] = &[
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
+    row("relay", LISTENERS, "RELAY", "", "Relay to a real provider, counted and with faults: name=LISTEN,UPSTREAM[;option=value]…, as in pay=127.0.0.1:9000,https://api.example.com. Repeatable", Kind::Relays(|c| &mut c.relays)),
+    row("upstream_ca", LISTENERS, "FILE", "", "Let relays trust the certificates of this PEM file too, beside the public authorities", Kind::Path(|c| &mut c.upstream_ca)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
     row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
     row("config", GENERAL, "FILE", "", "Read settings from this TOML file; its keys are these flags' names with _ for -", Kind::Path(|c| &mut c.config)),
@@ -99,7 +103,7 @@ impl Setting {
     pub fn many(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_)
+            Kind::Listeners(_) | Kind::Faults(_) | Kind::Relays(_) | Kind::Mechanisms(_) | Kind::Names(_)
         )
     }
 
@@ -123,6 +127,17 @@ impl Kind {
                 for (listen, source) in each(values, problems, Listen::parse) {
                     match taken.claim(listen, source) {
                         Ok(()) => field(config).push(listen),
+                        Err(problem) => problems.push(problem),
+                    }
+                }
+            }
+            Self::Relays(field) => {
+                for (spec, source) in each(values, problems, |text| Spec::parse(text).map_err(|e| e.to_string())) {
+                    let named = field(config).iter().any(|other| other.name == spec.name);
+                    let twice = named
+                        .then(|| Problem::new(source.clone(), format!("there is a relay `{}` already", spec.name)));
+                    match twice.map_or_else(|| taken.claim(spec.listen, source), Err) {
+                        Ok(()) => field(config).push(spec),
                         Err(problem) => problems.push(problem),
                     }
                 }

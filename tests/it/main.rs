@@ -13,6 +13,7 @@ mod input;
 mod layering;
 mod leaving;
 mod objects;
+mod relay;
 mod reservations;
 mod reset;
 mod scopes;

@@ -1,129 +1,22 @@
-//! The HTTP listeners: one connection, its requests one after the other, and its exact ending.
+//! The HTTP listeners: whose a request is, and its way from there.
 
-mod body;
 mod respond;
 mod route;
 
-use std::future::poll_fn;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
 
 use super::Shared;
-use super::ending::Ending;
-use super::socket::Socket;
-use super::stream::Stream;
-use super::wire::{Gauge, Wire};
 use crate::ledger::Peer;
-use respond::Ended;
-
-/// How long a stopping suite lets an answer that is being sent go on.
-const GRACE: std::time::Duration = std::time::Duration::from_millis(300);
-
-/// Is what the requests of one connection share.
-#[derive(Debug)]
-pub(crate) struct Connection {
-    peer: Peer,
-    gauge: Gauge,
-    /// Cancelled when the client leaves before the first byte of an answer.
-    gone: CancellationToken,
-    /// Whether the client left, even if an answer was on its way then.
-    left: AtomicBool,
-    ending: Mutex<Option<Ending>>,
-}
-
-impl Connection {
-    /// Takes in that one more request arrived: of a client that left while an earlier answer was on its way, it is a gone one's.
-    fn arrived(&self) {
-        if self.left.load(Ordering::Relaxed) {
-            self.gone.cancel();
-        }
-    }
-
-    /// Says how the connection is to end, once its requests are over.
-    fn end(&self, ending: Ending) -> Ended {
-        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(ending);
-        Ended
-    }
-}
+use crate::net;
+use crate::net::http::Connection;
+use crate::net::stream::Stream;
 
 /// Serves one connection to its end.
 pub(crate) async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer) {
-    let socket = stream.socket();
-    let connection = Arc::new(Connection {
-        peer,
-        gauge: Gauge::default(),
-        gone: CancellationToken::new(),
-        left: AtomicBool::new(false),
-        ending: Mutex::default(),
-    });
-    let stream = drive(&shared, &connection, stream, &socket).await;
-    // The last handle must be the ending's own, or an RST would wait for it.
-    drop(socket);
-    connection.gauge.abandon();
-    connection.gone.cancel();
-    let planned = connection.ending.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let ending = match planned {
-        Some(ending) => ending,
-        None if connection.gauge.is_cut() => return stream.cut(&shared.way.stop).await,
-        None => Ending::Close,
+    let stop = &shared.way.stop;
+    let respond = |connection: Arc<Connection>, request| {
+        let shared = Arc::clone(&shared);
+        async move { respond::respond(&shared, &connection, request).await }
     };
-    ending.apply(stream, &shared.way.stop, shared.way.hang_cap).await;
-}
-
-/// Lets hyper drive the connection until it, its client or the suite is at an end; returns the stream.
-async fn drive(shared: &Arc<Shared>, connection: &Arc<Connection>, stream: Stream, socket: &Socket) -> Stream {
-    let service = service_fn(|request| {
-        let (shared, connection) = (Arc::clone(shared), Arc::clone(connection));
-        Box::pin(async move { respond::respond(&shared, &connection, request).await })
-    });
-    let limits = &shared.limits;
-    let mut hyper = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle)
-        .max_headers(limits.headers)
-        .max_buf_size(limits.head_size)
-        .half_close(false)
-        .pipeline_flush(false)
-        .serve_connection(TokioIo::new(Wire::new(stream, connection.gauge.clone())), service);
-    tokio::select! {
-        // hyper first: what has arrived is looked at before what has left.
-        biased;
-        _ = poll_fn(|cx| hyper.poll_without_shutdown(cx)) => {}
-        never = watch(connection, socket) => match never {},
-        () = stalled(&connection.gauge, limits.idle) => {}
-        () = shared.way.stop.cancelled() => {
-            std::pin::Pin::new(&mut hyper).graceful_shutdown();
-            let rest = poll_fn(|cx| hyper.poll_without_shutdown(cx));
-            drop(tokio::time::timeout(GRACE, rest).await);
-        }
-    }
-    hyper.into_parts().io.into_inner().stream
-}
-
-/// Watches for the client's leaving, on our own handle of the socket: hyper does not see it while pipelined bytes wait.
-async fn watch(connection: &Connection, socket: &Socket) -> std::convert::Infallible {
-    socket.left().await;
-    connection.left.store(true, Ordering::Relaxed);
-    if !connection.gauge.is_answering() {
-        connection.gone.cancel();
-    }
-    std::future::pending().await
-}
-
-/// Comes back when an answer has made no progress for the idle time.
-async fn stalled(gauge: &Gauge, idle: std::time::Duration) {
-    let mut before = gauge.progress();
-    loop {
-        tokio::time::sleep(idle).await;
-        let now = gauge.progress();
-        if now.0 && now == before {
-            return;
-        }
-        before = now;
-    }
+    net::http::serve(&shared.house, stop, stream, peer, respond).await;
 }
