@@ -12,6 +12,7 @@ use super::http;
 use super::spec::{Spec, Wrong};
 use super::tls::Roots;
 use super::upstream::Scheme;
+use super::{postgres, tcp};
 use crate::attempt::About;
 use crate::faults::Known;
 use crate::net::House;
@@ -249,6 +250,12 @@ impl Bound {
                 let door = Arc::new(http::Door::new(relay));
                 listener.serve(&place, move |socket, peer| http::serve(Arc::clone(&door), socket, peer));
             }
+            Scheme::Postgres => {
+                listener.serve(&place, move |socket, peer| {
+                    postgres::serve(Arc::clone(&relay), socket, peer)
+                });
+            }
+            Scheme::Tcp => listener.serve(&place, move |socket, peer| tcp::serve(Arc::clone(&relay), socket, peer)),
         }
     }
 }
@@ -259,6 +266,8 @@ impl Relay {
     pub fn url(&self) -> String {
         match self.spec.upstream.scheme {
             Scheme::Http | Scheme::Https => format!("http://{}", self.addr),
+            Scheme::Postgres => format!("postgres://{}", self.addr),
+            Scheme::Tcp => format!("tcp://{}", self.addr),
         }
     }
 

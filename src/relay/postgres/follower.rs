@@ -73,6 +73,8 @@ pub(super) struct Follower {
     /// Whether an error makes the server pass over all until Sync.
     skipping: bool,
     login: bool,
+    /// Whether nothing was asked for since the last answer was complete: what comes now is an answer to nothing.
+    between: bool,
     backslashes: bool,
     /// A message that waits for its turn, or for a verdict.
     pending: Option<Pending>,
@@ -110,6 +112,7 @@ impl Follower {
             copied_in: None,
             skipping: false,
             login: true,
+            between: true,
             backslashes: false,
             pending: None,
             scanning: None,
@@ -120,8 +123,12 @@ impl Follower {
 
     /// Says whether the client's next bytes may be looked at; if not, the server has to answer first.
     pub(super) fn listens(&self) -> bool {
-        let waits = self.login && self.pending.is_some();
-        !waits && (self.gates == 0 || self.copying_in || self.scanning.is_some() || self.discarding)
+        let waits = match &self.pending {
+            Some(Pending { asked: Some(_), .. }) => true,
+            Some(_) => self.login,
+            None => false,
+        };
+        !waits && (self.gates == 0 || self.copying_in || self.client.is_in_message())
     }
 
     /// Says whether the server owes the end of an answer, and will give it without more from the client.
@@ -131,7 +138,14 @@ impl Follower {
 
     /// Says whether the server owes anything for an attempt.
     pub(super) fn owes(&self) -> bool {
-        self.sent.iter().any(|e| matches!(e, Expected::Query(_) | Expected::Execute(_) | Expected::Function))
+        self.sent
+            .iter()
+            .any(|e| matches!(e, Expected::Query(_) | Expected::Execute(_) | Expected::Function))
+    }
+
+    /// Says whether the transaction under way has failed, and then whether it only read.
+    pub(super) fn failed(&self) -> Option<bool> {
+        self.transaction.failed()
     }
 
     /// Gives back what was taken of messages that are not whole yet: the client's and the server's.
@@ -155,7 +169,7 @@ impl Follower {
             if !self.listens() {
                 return Ok(None);
             }
-            if let Some(Pending { message, asked: None }) = self.pending.take() {
+            if let Some(Pending { message, .. }) = self.pending.take() {
                 return self.client_message(message).map(Some);
             }
             match self.client.next(input)? {
@@ -258,15 +272,14 @@ impl Follower {
                 let closed = name(&mut rest)?;
                 self.expect(Expected::Close(*kind, closed));
             }
-            b'F' => {
-                self.transaction.asks(None);
-                return Ok(self.ask(message, Expected::Function, Vec::new()));
-            }
+            b'F' => return Ok(self.ask(message, Expected::Function, Vec::new())),
             b'H' => self.expect(Expected::Flush),
             _ => return Err(self.unknown("client", tag)),
         }
         if self.sent.len() > MOST_EXPECTED {
-            return Err(Blind::new(format!("more than {MOST_EXPECTED} messages wait for answers that nobody asks for")));
+            return Err(Blind::new(format!(
+                "more than {MOST_EXPECTED} messages wait for answers that nobody asks for"
+            )));
         }
         Ok(FromClient::Forward(message.bytes))
     }
@@ -358,7 +371,9 @@ impl Follower {
         let mut scanner = Scanner::new(self.backslashes);
         let end = body.iter().position(|byte| *byte == 0);
         let mut first = None;
-        scanner.feed(&body[..end.unwrap_or(body.len())], |statement| _ = first.get_or_insert(statement));
+        scanner.feed(&body[..end.unwrap_or(body.len())], |statement| {
+            _ = first.get_or_insert(statement)
+        });
         let statement = match (first, end) {
             (Some(first), _) => Some(first),
             (None, Some(_)) => scanner.finish(),
@@ -411,19 +426,25 @@ impl Follower {
     #[expect(clippy::unused_self, reason = "stands with the other checks of a message")]
     fn check_count(&self, statements: usize) -> Result<(), Blind> {
         if statements > MOST_STATEMENTS {
-            return Err(Blind::new(format!("more than {MOST_STATEMENTS} statements came in one message")));
+            return Err(Blind::new(format!(
+                "more than {MOST_STATEMENTS} statements came in one message"
+            )));
         }
         Ok(())
     }
 
     fn expect(&mut self, expected: Expected) {
         self.gates += usize::from(expected.is_gate());
+        self.between = false;
         self.sent.push_back(expected);
     }
 
     #[expect(clippy::unused_self, reason = "stands with the other checks of a message")]
     fn unknown(&self, whose: &str, tag: u8) -> Blind {
-        Blind::new(format!("a message of the {whose} has the unexpected type {:?}", char::from(tag)))
+        Blind::new(format!(
+            "a message of the {whose} has the unexpected type {:?}",
+            char::from(tag)
+        ))
     }
 }
 
@@ -471,7 +492,7 @@ impl Follower {
                 _ => return Err(self.out_of_turn(tag)),
             },
             b'C' => return self.completed(message),
-            b'E' => return self.failed(message),
+            b'E' => return self.error(message),
             b'G' => {
                 self.copying_in = true;
                 self.copied_in = Some(true);
@@ -486,7 +507,11 @@ impl Follower {
             }
             b'H' => self.copied_in = Some(false),
             b'Z' => return self.ready(message),
-            b'W' => return Err(Blind::new("the connection turned to COPY in both directions, as replication does")),
+            b'W' => {
+                return Err(Blind::new(
+                    "the connection turned to COPY in both directions, as replication does",
+                ));
+            }
             _ => return Err(self.unknown("server", tag)),
         }
         if self.names.are_too_many() {
@@ -495,7 +520,7 @@ impl Follower {
         }
         self.answer(message);
         self.pass_flushes();
-        if self.sent.is_empty() {
+        if self.sent.is_empty() && self.between {
             self.out.push_back(FromServer::Release);
         }
         Ok(())
@@ -544,7 +569,11 @@ impl Follower {
         let statement = match self.sent.front_mut() {
             Some(Expected::Query(statements)) => match statements.pop_front() {
                 Some(statement) => Some(Arc::new(statement)),
-                None => return Err(Blind::new(format!("the server completed a statement ({tag}) that nobody sent"))),
+                None => {
+                    return Err(Blind::new(format!(
+                        "the server completed a statement ({tag}) that nobody sent"
+                    )));
+                }
             },
             Some(Expected::Execute(_)) => match self.pop() {
                 Some(Expected::Execute(statement)) => statement,
@@ -569,7 +598,7 @@ impl Follower {
         Ok(())
     }
 
-    fn failed(&mut self, message: Message) -> Result<(), Blind> {
+    fn error(&mut self, message: Message) -> Result<(), Blind> {
         let mut fields = message.body();
         let mut code = String::new();
         while let Some((field, rest)) = fields.split_first().filter(|(field, _)| **field != 0) {
@@ -587,8 +616,7 @@ impl Follower {
                 statements.clear();
                 false
             }
-            Some(Expected::Refusal(true)) => true,
-            Some(Expected::Refusal(false)) => true,
+            Some(Expected::Refusal(_)) => true,
             Some(_) => false,
         };
         if self.transaction.is_open() {
@@ -607,6 +635,7 @@ impl Follower {
         }
         if self.gates == 0 {
             self.out.push_back(FromServer::Release);
+            self.between = true;
         }
         Ok(())
     }
@@ -627,6 +656,7 @@ impl Follower {
             _ => return Err(Blind::new("the server is ready in no state that is known")),
         }
         self.out.push_back(FromServer::Release);
+        self.between = self.sent.is_empty();
         self.pass_flushes();
         Ok(())
     }
@@ -636,6 +666,7 @@ impl Follower {
         while let Some(Expected::Flush) = self.sent.front() {
             self.pop();
             self.out.push_back(FromServer::Release);
+            self.between = self.sent.is_empty();
         }
     }
 

@@ -72,7 +72,9 @@ impl Frames {
         }
         let (tag, length) = (self.coming[0], length(&self.coming[1..HEAD]));
         if !(4..=LONGEST).contains(&length) {
-            return Err(Blind::new(format!("a message of type {tag:#04x} says that it is {length} bytes long")));
+            return Err(Blind::new(format!(
+                "a message of type {tag:#04x} says that it is {length} bytes long"
+            )));
         }
         let body = usize::try_from(length - 4).unwrap_or(usize::MAX);
         let kept = body.min((self.keep)(tag));
@@ -83,6 +85,11 @@ impl Frames {
         let bytes = std::mem::take(&mut self.coming);
         let whole = self.rest == 0;
         Ok(Some(Frame::Message(Message { bytes, whole })))
+    }
+
+    /// Says whether more of a message is to come that was begun.
+    pub(super) fn is_in_message(&self) -> bool {
+        self.rest > 0
     }
 
     /// Gives back what was taken of a message that is not whole yet.

@@ -65,7 +65,12 @@ impl Transaction {
     }
 
     /// Takes a tag of a statement that is complete. `copied_in` says whether rows were copied to the server on the wire.
-    pub(super) fn complete(&mut self, tag: &str, statement: Option<&Statement>, copied_in: Option<bool>) -> Option<Decided> {
+    pub(super) fn complete(
+        &mut self,
+        tag: &str,
+        statement: Option<&Statement>,
+        copied_in: Option<bool>,
+    ) -> Option<Decided> {
         let count = tag.rsplit(' ').next().and_then(|n| n.parse::<u64>().ok());
         let hidden = statement.is_some_and(|s| s.hidden);
         let verb = statement.map(|s| s.verb);
@@ -161,6 +166,11 @@ impl Transaction {
         self.savepoints.iter().rposition(|(own, _)| **own == *name)
     }
 
+    /// Says whether it has failed, and then whether it only read.
+    pub(super) fn failed(&self) -> Option<bool> {
+        self.failed.as_ref().filter(|_| self.open).map(|_| self.only_read)
+    }
+
     /// Says whether it has lost count: there were more savepoints than are remembered.
     pub(super) fn lost_count(&self) -> bool {
         self.forgot_savepoints
@@ -174,8 +184,31 @@ fn first_word(tag: &str) -> &str {
 /// Says whether a statement with this tag changes what others can see. What may change nothing, as CALL and DO may, is taken for a change.
 fn writes(word: &str, tag: &str) -> bool {
     const READS: [&str; 25] = [
-        "ANALYZE", "BEGIN", "CHECKPOINT", "CLOSE", "CLUSTER", "DEALLOCATE", "DECLARE", "DISCARD", "EMPTY", "EXECUTE", "FETCH", "LISTEN", "LOAD",
-        "LOCK", "MOVE", "PREPARE", "REINDEX", "RESET", "SET", "SHOW", "START", "UNLISTEN", "VACUUM", "VALUES", "TABLE",
+        "ANALYZE",
+        "BEGIN",
+        "CHECKPOINT",
+        "CLOSE",
+        "CLUSTER",
+        "DEALLOCATE",
+        "DECLARE",
+        "DISCARD",
+        "EMPTY",
+        "EXECUTE",
+        "FETCH",
+        "LISTEN",
+        "LOAD",
+        "LOCK",
+        "MOVE",
+        "PREPARE",
+        "REINDEX",
+        "RESET",
+        "SET",
+        "SHOW",
+        "START",
+        "UNLISTEN",
+        "VACUUM",
+        "VALUES",
+        "TABLE",
     ];
     !READS.contains(&word) && !tag.is_empty()
 }
