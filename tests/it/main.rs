@@ -14,6 +14,8 @@ mod layering;
 mod leaving;
 mod objects;
 mod relay;
+mod relay_postgres;
+mod relay_tcp;
 mod reservations;
 mod reset;
 mod scopes;

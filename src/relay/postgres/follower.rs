@@ -83,6 +83,8 @@ pub(super) struct Follower {
     /// The rest of a message that was refused is thrown away.
     discarding: bool,
     out: VecDeque<FromServer>,
+    /// What is said when the rest of a message has come.
+    afterwards: Vec<FromServer>,
 }
 
 #[derive(Debug)]
@@ -118,6 +120,7 @@ impl Follower {
             scanning: None,
             discarding: false,
             out: VecDeque::new(),
+            afterwards: Vec::new(),
         }
     }
 
@@ -234,8 +237,23 @@ impl Follower {
             }
             match self.server.next(input)? {
                 None => return Ok(None),
-                Some(Frame::Message(message)) => self.server_message(message)?,
-                Some(Frame::Rest(bytes, _)) => self.out.push_back(FromServer::Answer(bytes.to_vec())),
+                Some(Frame::Message(message)) => {
+                    let whole = message.whole;
+                    self.server_message(message)?;
+                    if !whole {
+                        let answer = self
+                            .out
+                            .iter()
+                            .rposition(|event| matches!(event, FromServer::Answer(_)));
+                        self.afterwards.extend(self.out.drain(answer.map_or(0, |at| at + 1)..));
+                    }
+                }
+                Some(Frame::Rest(bytes, last)) => {
+                    self.out.push_back(FromServer::Answer(bytes.to_vec()));
+                    if last {
+                        self.out.extend(self.afterwards.drain(..));
+                    }
+                }
             }
         }
     }

@@ -542,7 +542,21 @@ fn every_byte_of_both_sides_passes_and_one_flush_is_added() {
         }
     }
     assert_eq!(told.down, down);
+    let released = told.events.iter().rfind(|e| e.starts_with("release")).unwrap();
+    assert_eq!(*released, format!("release {}", down.len()));
     assert_eq!(told.up.len(), up.len() + message(b'H', &[]).len());
+}
+
+#[test]
+fn a_message_is_released_with_its_last_byte() {
+    let greeting = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
+    let mut follower = Follower::new();
+    let mut told = Told::default();
+    listen(&mut follower, &greeting, &mut told);
+    assert_eq!(told.events, [format!("release {}", greeting.len())]);
+    let notice = message(b'N', b"SNOTICE\0\0");
+    let told = hold(&[Turn::Server(notice)], &[3]);
+    assert_eq!(told.events.last(), Some(&format!("release {}", told.down.len())));
 }
 
 #[test]
