@@ -20,8 +20,8 @@ use crate::attempt::{Held, Pause, Paused};
 use crate::ledger::{Fate, Outcome, Peer};
 use crate::net::ending::Ending;
 use crate::net::stream::Stream;
-use crate::relay::Relay;
 use crate::relay::pipe::{FULL, Moved, Outgoing, Pipe, Reading};
+use crate::relay::{Relay, SslMode};
 use crate::store::{Scope, Ticket};
 
 /// How much of an answer is held back.
@@ -74,11 +74,12 @@ impl Connection {
     ) -> Self {
         let mut to_client = Outgoing::default();
         to_client.push(&opened.said);
+        let hides_binding = matches!(client, Stream::Plain(_)) && relay.spec.upstream.sslmode != SslMode::Disable;
         let mut connection = Self {
             relay,
             peer,
             scope,
-            follower: Follower::new(),
+            follower: Follower::new(hides_binding),
             pipe: Pipe {
                 client: Some(client),
                 server: opened.server,

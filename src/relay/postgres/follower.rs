@@ -73,6 +73,7 @@ pub(super) struct Follower {
     /// Whether an error makes the server pass over all until Sync.
     skipping: bool,
     login: bool,
+    hides_binding: bool,
     /// Whether nothing was asked for since the last answer was complete: what comes now is an answer to nothing.
     between: bool,
     backslashes: bool,
@@ -101,9 +102,11 @@ struct Scanning {
 }
 
 impl Follower {
-    /// Follows a connection whose startup message was sent.
-    pub(super) fn new() -> Self {
+    /// Follows a connection whose startup message was sent. Where a client outside TLS logs in to a server inside, it must not be offered
+    /// a login that is bound to TLS: libpq takes that for an attack.
+    pub(super) fn new(hides_binding: bool) -> Self {
         Self {
+            hides_binding,
             client: Frames::new(looked_at_of_client),
             server: Frames::new(looked_at_of_server),
             sent: [Expected::Login].into(),
@@ -544,8 +547,9 @@ impl Follower {
         Ok(())
     }
 
-    fn of_login(&mut self, tag: u8, message: Message) -> Result<(), Blind> {
+    fn of_login(&mut self, tag: u8, mut message: Message) -> Result<(), Blind> {
         match tag {
+            b'R' if self.hides_binding && message.whole => message = without_binding(message),
             b'R' | b'K' | b'N' | b'A' | b'E' | b'v' => {}
             b'S' => {
                 let body = message.body().to_vec();
@@ -726,6 +730,25 @@ impl Follower {
     }
 }
 
+/// Takes the mechanisms out of an offer that are bound to TLS.
+fn without_binding(offer: Message) -> Message {
+    let Some(mut mechanisms) = offer.body().strip_prefix(&[0, 0, 0, 10]) else {
+        return offer;
+    };
+    let mut body = vec![0, 0, 0, 10];
+    while let Some(name) = text(&mut mechanisms).filter(|name| !name.is_empty()) {
+        if !name.ends_with(b"-PLUS") {
+            body.extend_from_slice(name);
+            body.push(0);
+        }
+    }
+    body.push(0);
+    Message {
+        bytes: message(b'R', &body),
+        whole: true,
+    }
+}
+
 fn message_of(tag: u8) -> Vec<u8> {
     message(tag, &[])
 }
@@ -759,7 +782,7 @@ fn looked_at_of_client(tag: u8) -> usize {
 fn looked_at_of_server(tag: u8) -> usize {
     match tag {
         b'C' => 256,
-        b'E' | b'S' => 4 << 10,
+        b'E' | b'S' | b'R' => 4 << 10,
         b'Z' => 1,
         _ => 0,
     }

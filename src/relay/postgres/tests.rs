@@ -185,7 +185,7 @@ struct Told {
 
 /// Holds a conversation in pieces of these sizes, in turn.
 fn hold(turns: &[Turn], pieces: &[usize]) -> Told {
-    let mut follower = Follower::new();
+    let mut follower = Follower::new(false);
     let mut told = Told::default();
     let mut sizes = pieces.iter().copied().cycle();
     let mut waiting = Vec::new();
@@ -550,13 +550,24 @@ fn every_byte_of_both_sides_passes_and_one_flush_is_added() {
 #[test]
 fn a_message_is_released_with_its_last_byte() {
     let greeting = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
-    let mut follower = Follower::new();
+    let mut follower = Follower::new(false);
     let mut told = Told::default();
     listen(&mut follower, &greeting, &mut told);
     assert_eq!(told.events, [format!("release {}", greeting.len())]);
     let notice = message(b'N', b"SNOTICE\0\0");
     let told = hold(&[Turn::Server(notice)], &[3]);
     assert_eq!(told.events.last(), Some(&format!("release {}", told.down.len())));
+}
+
+#[test]
+fn a_login_that_is_bound_to_tls_is_hidden_where_there_is_none() {
+    let offer = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0");
+    let mut told = Told::default();
+    listen(&mut Follower::new(true), &offer, &mut told);
+    assert_eq!(told.down, message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0"));
+    let mut told = Told::default();
+    listen(&mut Follower::new(false), &offer, &mut told);
+    assert_eq!(told.down, offer);
 }
 
 #[test]
