@@ -14,6 +14,7 @@ mod http;
 mod pipe;
 mod postgres;
 mod relays;
+mod smtp;
 mod spec;
 mod tcp;
 mod tls;

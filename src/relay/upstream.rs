@@ -16,6 +16,10 @@ pub enum Scheme {
     Http,
     /// HTTP inside TLS.
     Https,
+    /// SMTP.
+    Smtp,
+    /// SMTP inside TLS.
+    Smtps,
     /// PostgreSQL; inside TLS if the URL asks for it.
     Postgres,
     /// Any protocol over TCP.
@@ -55,7 +59,14 @@ pub struct Upstream {
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Postgres, Self::Tcp];
+    pub const ALL: [Self; 6] = [
+        Self::Http,
+        Self::Https,
+        Self::Smtp,
+        Self::Smtps,
+        Self::Postgres,
+        Self::Tcp,
+    ];
 
     /// Returns the word of the URL.
     #[must_use]
@@ -63,6 +74,8 @@ impl Scheme {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Smtp => "smtp",
+            Self::Smtps => "smtps",
             Self::Postgres => "postgres",
             Self::Tcp => "tcp",
         }
@@ -71,7 +84,7 @@ impl Scheme {
     /// Says whether it is inside TLS from the start.
     #[must_use]
     pub fn is_tls(self) -> bool {
-        matches!(self, Self::Https)
+        matches!(self, Self::Https | Self::Smtps)
     }
 
     pub(super) fn is_http(self) -> bool {
@@ -83,6 +96,7 @@ impl Scheme {
     pub fn protocol(self) -> Protocol {
         match self {
             Self::Http | Self::Https => Protocol::Http,
+            Self::Smtp | Self::Smtps => Protocol::Smtp,
             Self::Postgres => Protocol::Postgres,
             Self::Tcp => Protocol::Tcp,
         }
@@ -93,6 +107,7 @@ impl Scheme {
     pub fn operations(self) -> &'static [Operation] {
         match self {
             Self::Http | Self::Https => super::http::OPERATIONS,
+            Self::Smtp | Self::Smtps => super::smtp::OPERATIONS,
             Self::Postgres => super::postgres::OPERATIONS,
             Self::Tcp => super::tcp::OPERATIONS,
         }
@@ -103,6 +118,8 @@ impl Scheme {
         match self {
             Self::Http => Some(80),
             Self::Https => Some(443),
+            Self::Smtp => Some(25),
+            Self::Smtps => Some(465),
             Self::Postgres => Some(5432),
             Self::Tcp => None,
         }
@@ -110,7 +127,7 @@ impl Scheme {
 
     /// Says whether a URL may name a user.
     fn has_user(self) -> bool {
-        matches!(self, Self::Postgres)
+        !self.is_http() && self != Self::Tcp
     }
 
     /// Says whether a URL may have a path.

@@ -120,7 +120,11 @@ impl Body for Outbound {
             Self::Own(body) => Pin::new(body).poll_frame(cx),
             Self::Passing { body, gauge } => {
                 let frame = ready!(Pin::new(body).poll_frame(cx));
-                if frame.is_none() {
+                let is_last = match &frame {
+                    None => true,
+                    Some(frame) => frame.as_ref().is_ok_and(Frame::is_trailers),
+                };
+                if is_last {
                     gauge.body_over();
                 }
                 Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new)))

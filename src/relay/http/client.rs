@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::{Request, Response, Uri, uri};
 use hyper::body::Incoming;
-use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::pki_types::ServerName;
@@ -27,9 +27,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Reaches one upstream.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    either: legacy::Client<HttpsConnector<Dial>, Upload>,
+    either: legacy::Client<Patient, Upload>,
     /// HTTP/1.1 alone, for what HTTP/2 cannot carry.
-    first: legacy::Client<HttpsConnector<Dial>, Upload>,
+    first: legacy::Client<Patient, Upload>,
 }
 
 impl Client {
@@ -43,13 +43,12 @@ impl Client {
                 Err(_) => builder,
             }
         };
-        let dial = Dial {
-            upstream: Arc::new(upstream.clone()),
-            patience: relay.spec.timeout.unwrap_or(CONNECT).min(CONNECT),
-        };
+        let dial = Dial(Arc::new(upstream.clone()));
+        let patience = relay.spec.timeout.unwrap_or(CONNECT).min(CONNECT);
+        let patient = |connector| Patient { connector, patience };
         Self {
-            either: client(builder().enable_all_versions().wrap_connector(dial.clone())),
-            first: client(builder().enable_http1().wrap_connector(dial)),
+            either: client(patient(builder().enable_all_versions().wrap_connector(dial.clone()))),
+            first: client(patient(builder().enable_http1().wrap_connector(dial))),
         }
     }
 
@@ -60,7 +59,7 @@ impl Client {
     }
 }
 
-fn client(connector: HttpsConnector<Dial>) -> legacy::Client<HttpsConnector<Dial>, Upload> {
+fn client(connector: Patient) -> legacy::Client<Patient, Upload> {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .timer(TokioTimer::new())
@@ -68,31 +67,50 @@ fn client(connector: HttpsConnector<Dial>) -> legacy::Client<HttpsConnector<Dial
         .build(connector)
 }
 
-/// Connects to the one upstream, whomever a request names.
+type Dialling<T> = Pin<Box<dyn Future<Output = Result<T, Box<dyn std::error::Error + Send + Sync>>> + Send>>;
+
+/// Connects, with TLS where it belongs, or gives up.
 #[derive(Clone, Debug)]
-pub(super) struct Dial {
-    upstream: Arc<Upstream>,
+struct Patient {
+    connector: HttpsConnector<Dial>,
     patience: Duration,
 }
 
-type Dialling = Pin<Box<dyn Future<Output = io::Result<Connected>> + Send>>;
+impl tower::Service<Uri> for Patient {
+    type Response = MaybeHttpsStream<Connected>;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = Dialling<Self::Response>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.connector.poll_ready(cx)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = tokio::time::timeout(self.patience, self.connector.call(uri));
+        Box::pin(async move {
+            let timed_out = |_| io::Error::new(io::ErrorKind::TimedOut, "there was no connection in time");
+            connecting.await.map_err(timed_out)?
+        })
+    }
+}
+
+/// Connects to the one upstream, whomever a request names.
+#[derive(Clone, Debug)]
+struct Dial(Arc<Upstream>);
 
 impl tower::Service<Uri> for Dial {
     type Response = Connected;
     type Error = io::Error;
-    type Future = Dialling;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Connected>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Uri) -> Dialling {
-        let (upstream, patience) = (Arc::clone(&self.upstream), self.patience);
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let upstream = Arc::clone(&self.0);
         Box::pin(async move {
-            let connecting = TcpStream::connect((upstream.host.as_str(), upstream.port));
-            let stream = tokio::time::timeout(patience, connecting)
-                .await
-                .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no connection in time"))??;
+            let stream = TcpStream::connect((upstream.host.as_str(), upstream.port)).await?;
             stream.set_nodelay(true)?;
             Ok(Connected(TokioIo::new(stream)))
         })
@@ -101,7 +119,7 @@ impl tower::Service<Uri> for Dial {
 
 /// Is a connection to the upstream.
 #[derive(Debug)]
-pub(super) struct Connected(TokioIo<TcpStream>);
+struct Connected(TokioIo<TcpStream>);
 
 impl legacy::connect::Connection for Connected {
     fn connected(&self) -> legacy::connect::Connected {

@@ -168,6 +168,8 @@ impl Body for Download {
         match &frame {
             None => this.end(None),
             Some(Err(broken)) => this.end(Some(broken.to_string())),
+            // Nothing comes behind trailers.
+            Some(Ok(frame)) if frame.is_trailers() => this.end(None),
             Some(Ok(_)) => this.look_for_end(),
         }
         Poll::Ready(frame)

@@ -139,8 +139,9 @@ impl Forward {
     async fn silence(&self) {
         let patience = self.patience();
         loop {
-            let end = self.received.last() + patience;
-            if end <= Instant::now() {
+            let now = Instant::now();
+            let end = self.received.owed_since().unwrap_or(now) + patience;
+            if end <= now {
                 return;
             }
             tokio::time::sleep_until(end).await;

@@ -49,6 +49,8 @@ struct State {
     whole: bool,
     broken: Option<Broken>,
     last: Instant,
+    /// Whether it is the client's turn: more was asked for, and has not come.
+    clients_turn: bool,
 }
 
 /// Says that a body broke off.
@@ -95,6 +97,7 @@ impl Received {
                 whole: false,
                 broken: None,
                 last: Instant::now(),
+                clients_turn: false,
             }),
             wanted: CancellationToken::new(),
             answered: CancellationToken::new(),
@@ -113,9 +116,10 @@ impl Received {
         self.lock().broken
     }
 
-    /// Returns when the last of it came.
-    pub(super) fn last(&self) -> Instant {
-        self.lock().last
+    /// Returns since when the upstream has owed something; none while it is the client's turn.
+    pub(super) fn owed_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (!state.clients_turn).then_some(state.last)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -129,6 +133,7 @@ impl Received {
         let room = RECORDED.saturating_sub(state.part.len());
         state.part.extend_from_slice(&data[..room.min(data.len())]);
         state.last = Instant::now();
+        state.clients_turn = false;
     }
 
     fn end(&self, broken: Option<Broken>) {
@@ -138,6 +143,8 @@ impl Received {
         }
         state.whole = broken.is_none();
         state.broken = broken;
+        state.last = Instant::now();
+        state.clients_turn = false;
         drop(state);
         self.note();
     }
@@ -302,6 +309,7 @@ impl Body for Upload {
             }
             Poll::Ready(None) => Poll::Ready(this.ended().err().map(Err)),
             Poll::Pending => {
+                this.received.lock().clients_turn = true;
                 ready!(this.silence.as_mut().poll(cx));
                 this.end(Some(Broken::Idle));
                 Poll::Ready(Some(Err(BrokenOff)))

@@ -152,7 +152,7 @@ impl Connection {
                 Err(blind) => self.stop_following(&blind),
             }
         }
-        self.to_client(input);
+        self.say(input);
         Ok(())
     }
 
@@ -194,9 +194,9 @@ impl Connection {
                     self.pipe.from_client = input.to_vec();
                     return Ok(false);
                 }
-                Ok(Some(FromClient::Forward(bytes))) => self.to_server(&bytes),
+                Ok(Some(FromClient::Forward(bytes))) => self.forward_bytes(&bytes),
                 Ok(Some(FromClient::Leave(bytes))) => {
-                    self.to_server(&bytes);
+                    self.forward_bytes(&bytes);
                     self.client_ended = true;
                     self.server_told = true;
                     return Ok(false);
@@ -209,7 +209,7 @@ impl Connection {
                 }
             }
         }
-        self.to_server(input);
+        self.forward_bytes(input);
         Ok(false)
     }
 
@@ -225,10 +225,10 @@ impl Connection {
         }
         self.leaked = true;
         let held = std::mem::take(&mut self.held);
-        self.to_client(&held);
+        self.say(&held);
     }
 
-    pub(super) fn to_client(&mut self, bytes: &[u8]) {
+    pub(super) fn say(&mut self, bytes: &[u8]) {
         if let Some(live) = &self.live {
             live.ticket.note(|entry| {
                 entry.note_relayed(|relayed, now| {
@@ -243,7 +243,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn to_server(&mut self, bytes: &[u8]) {
+    pub(super) fn forward_bytes(&mut self, bytes: &[u8]) {
         if let Some(live) = &self.live {
             live.ticket.note(|entry| {
                 entry.note_relayed(|relayed, now| {
@@ -395,11 +395,11 @@ impl Connection {
     fn stop_following(&mut self, blind: &Blind) {
         let (client, server) = self.follower.give_back();
         let rest = std::mem::take(&mut self.pipe.from_client);
-        self.to_server(&client);
-        self.to_server(&rest);
+        self.forward_bytes(&client);
+        self.forward_bytes(&rest);
         let held = std::mem::take(&mut self.held);
-        self.to_client(&held);
-        self.to_client(&server);
+        self.say(&held);
+        self.say(&server);
         let live = self.live.take();
         let live = live.map_or_else(|| Live::unseen(&self.relay, &self.scope, self.peer).ok(), Some);
         let ticket = live.map(|live| {
@@ -479,7 +479,7 @@ impl Connection {
             self.held = error("FATAL", "08006", &why);
         }
         let held = std::mem::take(&mut self.held);
-        self.to_client(&held);
+        self.say(&held);
         if let Some(Live { mut ticket, .. }) = self.live.take() {
             ticket.decide(outcome);
             self.leave(ticket, held.len() as u64, Fate::Answered);

@@ -8,7 +8,7 @@ use super::statement::Statement;
 /// Is one message that the server will answer.
 #[derive(Debug)]
 pub(super) enum Expected {
-    /// The login, up to the first ReadyForQuery.
+    /// The login, up to the first `ReadyForQuery`.
     Login,
     Parse(Box<str>, Arc<Statement>),
     Bind(Box<str>, Option<Arc<Statement>>),

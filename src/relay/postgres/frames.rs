@@ -133,7 +133,7 @@ pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Makes an ErrorResponse.
+/// Makes an `ErrorResponse`.
 pub(super) fn error(severity: &str, code: &str, text: &str) -> Vec<u8> {
     let mut body = Vec::new();
     for (field, value) in [(b'S', severity), (b'V', severity), (b'C', code), (b'M', text)] {

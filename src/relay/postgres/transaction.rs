@@ -118,7 +118,10 @@ impl Transaction {
 
     fn end(&mut self) -> Option<Decided> {
         let ended = std::mem::take(self);
-        ended.open.then(|| match ended.failed {
+        if !ended.open {
+            return None;
+        }
+        Some(match ended.failed {
             Some(code) => Decided::Failed {
                 code,
                 only_read: ended.only_read,

@@ -23,7 +23,7 @@ impl Connection {
             None => match Live::begin(&self.relay, &self.scope, self.peer, &ask.statements) {
                 Ok(live) => live,
                 Err(full) => {
-                    self.to_client(&error("FATAL", "53400", &full.to_string()));
+                    self.say(&error("FATAL", "53400", &full.to_string()));
                     self.flush().await;
                     return Err(Ending::Close);
                 }
@@ -51,7 +51,7 @@ impl Connection {
             live.ticket.set_fallback(Outcome::Unknown);
         }
         let bytes = self.follower.let_through();
-        self.to_server(&bytes);
+        self.forward_bytes(&bytes);
     }
 
     async fn before(&mut self, verdict: Verdict) -> Result<(), Ending> {
@@ -69,7 +69,7 @@ impl Connection {
             Action::Fail(Loss::Gateway(answer)) | Action::Refuse(answer) => {
                 live.refuse(answer);
                 let bytes = self.follower.refuse();
-                self.to_server(&bytes);
+                self.forward_bytes(&bytes);
                 return Ok(());
             }
             Action::Hold => Pause::Hold,
@@ -114,7 +114,7 @@ impl Connection {
     pub(super) async fn release(&mut self) -> Result<(), Ending> {
         if self.live.as_ref().is_none_or(|live| live.settled.is_none()) {
             let held = std::mem::take(&mut self.held);
-            self.to_client(&held);
+            self.say(&held);
             return Ok(());
         }
         let leaked = std::mem::take(&mut self.leaked);
@@ -130,7 +130,7 @@ impl Connection {
             Some((Action::Drop(how), _)) => return Err(self.drop_answer(live.ticket, &held, how).await),
             Some((Action::Error(answer), _)) => {
                 let no = failure(&answer);
-                self.to_client(&no);
+                self.say(&no);
                 self.leave(live.ticket, no.len() as u64, Fate::Withheld);
                 self.flush().await;
                 return Err(Ending::Close);
@@ -164,7 +164,7 @@ impl Connection {
                 relayed.last_byte = Some(now);
             });
         });
-        self.to_client(answer);
+        self.say(answer);
         self.leave(ticket, answer.len() as u64, Fate::Answered);
     }
 
@@ -180,7 +180,7 @@ impl Connection {
             Fate::Answered
         };
         let over = ticket.over().clone();
-        self.to_client(&answer[..most]);
+        self.say(&answer[..most]);
         if self.gone {
             ticket.finish(Fate::Lost);
         }

@@ -1,5 +1,10 @@
 //! Relays: the same faults and the same ledger before providers that are no mocks.
 
 mod http;
+mod modes;
+mod protocol;
 mod register;
+mod smtp;
 mod support;
+mod trouble;
+mod twice;

@@ -20,7 +20,7 @@ pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
     /// The server's own certificate, which is its authority as well.
     pub(crate) ca: PathBuf,
-    _keeper: std::process::ChildStdin,
+    _keeper: std::process::Child,
 }
 
 /// Logins that ask for a password, which is `secret`.
@@ -119,7 +119,7 @@ fn start() -> Server {
     Server {
         addr: ([127, 0, 0, 1], port).into(),
         ca,
-        _keeper: keeper.stdin.take().unwrap(),
+        _keeper: keeper,
     }
 }
 
