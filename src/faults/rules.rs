@@ -220,8 +220,8 @@ impl Rules {
         self.changed.send_replace(());
     }
 
-    /// Lists the numbers of bytes, in rising order, at which rules for [`Step::MidData`](super::Step::MidData), [`Step::Request`](super::Step::Request)
-    /// or [`Step::Answer`](super::Step::Answer) are to be asked, with that number as [`Facts::content_bytes`].
+    /// Lists the numbers of bytes, in rising order, at which rules for [`Step::MidData`], [`Step::Request`]
+    /// or [`Step::Answer`] are to be asked, with that number as [`Facts::content_bytes`].
     #[must_use]
     pub fn marks(&self, step: Step) -> Vec<u64> {
         let set = self.lock();
