@@ -70,7 +70,6 @@ impl<R: Describe> Asked<R> {
             Point::After => Step::Commit,
         };
         ask(&Facts {
-            provider: self.about.name,
             operation: Some(self.whole.operation.name),
             scope: Some(&self.scope),
             method: request.method(),
@@ -84,9 +83,8 @@ impl<R: Describe> Asked<R> {
             outcome: settled.map(|(outcome, _)| outcome),
             from_accepted: settled.is_some_and(|(_, from_accepted)| from_accepted),
             step: R::IS_MAIL.then_some(mail_step),
-            content_bytes: 0,
-            sent: false,
             content: self.counted_by(),
+            ..Facts::new(self.about.name)
         })
     }
 

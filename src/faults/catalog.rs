@@ -30,6 +30,10 @@ pub enum Protocol {
     Smtp,
     /// HTTP or HTTPS, and it is the suite that sends.
     Sent,
+    /// PostgreSQL.
+    Postgres,
+    /// Bytes over TCP.
+    Tcp,
 }
 
 /// Says which protocols an attempt that a rule matches may come by, as far as its fields tell.
@@ -39,28 +43,88 @@ pub(super) struct Reach {
     pub(super) smtp: bool,
     /// Whether the suite itself sends it.
     pub(super) sent: bool,
+    pub(super) postgres: bool,
+    pub(super) tcp: bool,
     pub(super) fixed_scope: bool,
 }
 
 impl Reach {
-    pub(super) const HTTP: Self = Self {
-        http: true,
+    const NONE: Self = Self {
+        http: false,
         smtp: false,
         sent: false,
+        postgres: false,
+        tcp: false,
         fixed_scope: false,
     };
+    pub(super) const HTTP: Self = Self {
+        http: true,
+        ..Self::NONE
+    };
     pub(super) const SMTP: Self = Self {
-        http: false,
         smtp: true,
-        sent: false,
-        fixed_scope: false,
+        ..Self::NONE
     };
     pub(super) const ANY: Self = Self {
         http: true,
         smtp: true,
         sent: true,
+        postgres: true,
+        tcp: true,
         fixed_scope: false,
     };
+
+    pub(super) fn has(self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Http => self.http,
+            Protocol::Smtp => self.smtp,
+            Protocol::Sent => self.sent,
+            Protocol::Postgres => self.postgres,
+            Protocol::Tcp => self.tcp,
+        }
+    }
+
+    pub(super) fn is_only(self, protocol: Protocol) -> bool {
+        self.has(protocol) && Protocol::ALL.into_iter().filter(|other| self.has(*other)).count() == 1
+    }
+
+    /// Keeps of the protocols those that are among these.
+    pub(super) fn among(self, protocols: &[Protocol]) -> Self {
+        Self {
+            http: self.http && protocols.contains(&Protocol::Http),
+            smtp: self.smtp && protocols.contains(&Protocol::Smtp),
+            postgres: self.postgres && protocols.contains(&Protocol::Postgres),
+            tcp: self.tcp && protocols.contains(&Protocol::Tcp),
+            // What is sent is HTTP.
+            sent: self.sent && protocols.contains(&Protocol::Http),
+            ..self
+        }
+    }
+
+    /// Says whether nothing can come by them, and nothing is sent.
+    pub(super) fn is_nothing(self) -> bool {
+        !self.sent && self.words().is_empty()
+    }
+
+    /// Names the protocols that clients speak.
+    pub(super) fn words(self) -> String {
+        let spoken = Protocol::ALL.into_iter().filter(|protocol| self.has(*protocol));
+        spoken.map(Protocol::word).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+impl Protocol {
+    /// Lists those that a client can speak.
+    pub(super) const ALL: [Self; 4] = [Self::Http, Self::Smtp, Self::Postgres, Self::Tcp];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Http | Self::Sent => "HTTP",
+            Self::Smtp => "SMTP",
+            Self::Postgres => "PostgreSQL",
+            Self::Tcp => "TCP",
+        }
+    }
 }
 
 impl Catalog {
@@ -96,6 +160,8 @@ pub(super) fn reach(providers: &[&Known]) -> Reach {
         http: speaks(Protocol::Http),
         smtp: speaks(Protocol::Smtp),
         sent: speaks(Protocol::Sent),
+        postgres: speaks(Protocol::Postgres),
+        tcp: speaks(Protocol::Tcp),
         fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::catalog::{self, Catalog, Reach};
+use super::catalog::{self, Catalog, Protocol, Reach};
 use super::condition::{Condition, Field, Wanted};
 use super::direction::{self, Direction};
 use super::occasion::On;
@@ -15,9 +15,25 @@ use super::rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step, Tamper
 use super::word::Word;
 use crate::ledger::Outcome;
 
-/// Fields that only mail has, and fields that only HTTP has.
-const OF_MAIL: [&str; 4] = ["sender", "recipient", "subject", "step"];
-const OF_HTTP: [&str; 3] = ["method", "path", "json"];
+/// Fields that only some protocols have.
+const OF_PROTOCOLS: [(&str, &[Protocol]); 12] = [
+    ("sender", &[Protocol::Smtp]),
+    ("recipient", &[Protocol::Smtp]),
+    ("subject", &[Protocol::Smtp]),
+    ("step", &[Protocol::Smtp, Protocol::Tcp]),
+    ("method", &[Protocol::Http]),
+    ("path", &[Protocol::Http]),
+    ("json", &[Protocol::Http]),
+    ("sql", &[Protocol::Postgres]),
+    ("after", &[Protocol::Tcp]),
+    ("header", &[Protocol::Http, Protocol::Smtp]),
+    ("key", &[Protocol::Http, Protocol::Smtp]),
+    ("code", &[Protocol::Http, Protocol::Smtp, Protocol::Postgres]),
+];
+/// Steps that TCP has, and those of them that SMTP has not.
+const STEPS_OF_TCP: [Step; 3] = [Step::Connect, Step::Request, Step::Answer];
+/// The length of a SQLSTATE.
+const SQLSTATE: usize = 5;
 /// Outcomes that an attempt can have when rules are asked after the commit.
 const OUTCOMES: [Outcome; 5] = [
     Outcome::Accepted,
@@ -70,10 +86,10 @@ pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -
 /// Checks the draft and makes the rule.
 pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Result<RuleSpec, Vec<Problem>> {
     let direction = direction::check(&mut reader, &draft, reach);
-    let reach = check_protocol(&mut reader, reach);
+    let reach = check_protocol(&mut reader, &draft, reach);
     check_status(&mut reader, &draft, reach);
     let point = draft.mode.map(|mode| {
-        check_fields_of_mode(&mut reader, &draft, mode);
+        check_fields_of_mode(&mut reader, &draft, mode, reach);
         let point = point_of(mode, &draft, direction);
         check_step(&mut reader, &draft, mode, point, reach);
         check_outcome(&mut reader, &draft, point);
@@ -86,36 +102,78 @@ pub(super) fn finish(mut reader: Reader<'_>, draft: Draft, reach: Reach) -> Resu
     }
 }
 
-/// Refuses fields that no match can have, and narrows the reach by those that only one protocol has.
-fn check_protocol(reader: &mut Reader<'_>, reach: Reach) -> Reach {
-    for field in OF_MAIL {
-        if reader.has(field) && !reach.smtp && (reach.http || !reach.sent) {
-            reader.report(field, "belongs to SMTP, and what this rule names speaks HTTP");
+/// Refuses fields that no match can have, and narrows the reach by those that only some protocols have.
+fn check_protocol(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) -> Reach {
+    let mut narrowed = reach;
+    let mut narrowed_by = None;
+    for (field, protocols) in OF_PROTOCOLS {
+        if !reader.has(field) {
+            continue;
+        }
+        let words = || {
+            protocols
+                .iter()
+                .map(|protocol| protocol.word())
+                .collect::<Vec<_>>()
+                .join(" and ")
+        };
+        if field == "sql" && !reach.postgres {
+            reader.report(field, "sql matches only behind a PostgreSQL relay");
+        } else if reach.among(protocols).is_nothing() && !reach.words().is_empty() {
+            let why = format!(
+                "belongs to {}, and what this rule names speaks {}",
+                words(),
+                reach.words()
+            );
+            reader.report(field, why);
+        } else if narrowed.among(protocols).is_nothing() && !narrowed.words().is_empty() {
+            let other = narrowed_by.unwrap_or_default();
+            let why = format!(
+                "belongs to {} and {other} to {}: no attempt has both",
+                words(),
+                narrowed.words()
+            );
+            reader.report(field, why);
+        } else if narrowed.among(protocols) != narrowed {
+            narrowed = narrowed.among(protocols);
+            narrowed_by = Some(field);
         }
     }
-    for field in OF_HTTP {
-        if reader.has(field) && !reach.http && !reach.sent {
-            reader.report(field, "belongs to HTTP, and what this rule names speaks SMTP");
-        }
-    }
-    let of_mail = OF_MAIL.into_iter().find(|field| reader.has(field));
-    let of_http = OF_HTTP.into_iter().find(|field| reader.has(field));
-    if let (Some(mail), Some(http), true, true) = (of_mail, of_http, reach.http, reach.smtp) {
-        reader.report(http, format!("belongs to HTTP and {mail} to SMTP: no attempt has both"));
-    }
-    let narrowed = Reach {
-        http: reach.http && of_mail.is_none(),
-        smtp: reach.smtp && of_http.is_none(),
-        ..reach
+    narrowed = match draft.step {
+        Some(Step::Request | Step::Answer) => narrowed.among(&[Protocol::Tcp]),
+        Some(step) if !STEPS_OF_TCP.contains(&step) => narrowed.among(&[Protocol::Smtp]),
+        _ => narrowed,
     };
-    if reader.has("headers") && narrowed.smtp && !narrowed.http {
-        reader.report("headers", "an SMTP reply has no header fields");
+    if let Some(step) = draft.step
+        && narrowed.words().is_empty()
+        && !reach.among(&[Protocol::Smtp, Protocol::Tcp]).words().is_empty()
+    {
+        reader.report(
+            "step",
+            format!(
+                "{step} is no step of what this rule names, which speaks {}",
+                reach.words()
+            ),
+        );
+    }
+    if reader.has("headers") && !narrowed.http && !narrowed.words().is_empty() {
+        let why = match narrowed.smtp {
+            true => "an SMTP reply has no header fields",
+            false => "only an answer of HTTP has header fields",
+        };
+        reader.report("headers", why);
     }
     narrowed
 }
 
 fn check_status(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) {
     let Some(status) = draft.status else { return };
+    if reach.is_only(Protocol::Postgres) {
+        return reader.report("status", "PostgreSQL has none: its errors have a code, such as 40001");
+    }
+    if reach.is_only(Protocol::Tcp) {
+        return reader.report("status", "a connection over TCP has none");
+    }
     if reach.smtp && !(400..=599).contains(&status) {
         if reach.http && (200..=599).contains(&status) {
             let why = "is no SMTP error reply (400 to 599): name a provider that speaks HTTP";
@@ -148,7 +206,18 @@ fn modes_of(field: &str) -> &'static [Mode] {
     }
 }
 
-fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
+fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode, reach: Reach) {
+    if reach.is_only(Protocol::Tcp) && matches!(mode, Mode::Refuse | Mode::ErrorAfterCommit) {
+        let why = format!("{mode} needs words, and a connection over TCP has none that a relay could speak");
+        reader.report("mode", why);
+    }
+    if let Some(code) = draft.code.as_deref().filter(|_| reach.is_only(Protocol::Postgres)) {
+        let right = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+        if code.len() != SQLSTATE || !code.bytes().all(right) {
+            let why = "is no SQLSTATE: five characters of A-Z and 0-9, such as 40001";
+            reader.report("code", why);
+        }
+    }
     for field in [
         "how", "status", "code", "headers", "body", "delay", "at", "barrier", "copies", "behind",
     ] {
@@ -172,10 +241,17 @@ fn check_fields_of_mode(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     if draft.behind.is_some_and(|behind| !(1..=MOST_COPIES).contains(&behind)) {
         reader.report("behind", format!("must be 1 to {MOST_COPIES}"));
     }
+    if reader.has("after") && draft.step.is_some_and(|step| step != Step::Answer) {
+        reader.report_allowing("after", "goes with step answer", ["answer"]);
+    }
+    if draft.after == Some(0) {
+        reader.report("after", "must be at least 1: an answer follows bytes that were sent");
+    }
 }
 
 fn check_loss(reader: &mut Reader<'_>, draft: &Draft) {
-    if draft.how == Some(HowName::Truncate) {
+    // Over TCP it ends the one direction, as it does after the commit.
+    if draft.how == Some(HowName::Truncate) && draft.step != Some(Step::Request) {
         let why = "truncate needs an answer, and before the commit there is none";
         reader.report_allowing("how", why, ["close", "reset", "hang"]);
     }
@@ -191,20 +267,21 @@ fn check_loss(reader: &mut Reader<'_>, draft: &Draft) {
 
 fn check_bytes(reader: &mut Reader<'_>, draft: &Draft, mode: Mode) {
     let truncates = mode == Mode::DropAfterCommit && draft.how == Some(HowName::Truncate);
-    let in_data = draft.step == Some(Step::MidData);
+    let in_data = matches!(draft.step, Some(Step::MidData | Step::Request));
     match (reader.has("bytes"), truncates, in_data) {
         (false, true, _) => {
             reader.report("bytes", "is missing: how much of the answer truncate lets through");
         }
         (true, false, false) => {
-            let allowed = ["with how truncate", "with step mid-data"];
+            let allowed = ["with how truncate", "with step mid-data", "with step request"];
             reader.report_allowing("bytes", "has nothing to count here", allowed);
         }
         (true, false, true) if draft.bytes == Some(0) => {
-            reader.report(
-                "bytes",
-                "must be at least 1 for mid-data; before any content is step data",
-            );
+            let before = match draft.step {
+                Some(Step::Request) => "must be at least 1 for request; before any byte is step connect",
+                _ => "must be at least 1 for mid-data; before any content is step data",
+            };
+            reader.report("bytes", before);
         }
         _ => {}
     }
@@ -238,9 +315,17 @@ fn check_outcome(reader: &mut Reader<'_>, draft: &Draft, point: Point) {
 fn check_step(reader: &mut Reader<'_>, draft: &Draft, mode: Mode, point: Point, reach: Reach) {
     let Some(step) = draft.step else { return };
     if step.point() != point {
-        let steps = Step::ALL.iter().filter(|step| step.point() == point);
+        let there = |step: &&Step| match step {
+            Step::Connect => true,
+            Step::Request | Step::Answer => reach.tcp,
+            _ => reach.smtp,
+        };
+        let steps = Step::ALL.iter().filter(|step| step.point() == point).filter(there);
         let why = format!("step {step} does not go with mode {mode}, which acts {point} the commit");
         reader.report_allowing("step", why, steps);
+    }
+    if !reach.smtp {
+        return;
     }
     for field in unknown_at(step, reach) {
         if reader.has(field) {
@@ -258,7 +343,7 @@ fn unknown_at(step: Step, reach: Reach) -> &'static [&'static str] {
         Step::Auth | Step::Quit => &AT_CONNECT[1..],
         Step::Mail => &["key", "header", "recipient", "subject"],
         Step::Rcpt | Step::Data | Step::MidData => &["key", "header", "subject"],
-        Step::Dot | Step::Commit => &[],
+        Step::Dot | Step::Commit | Step::Request | Step::Answer => &[],
     }
 }
 
@@ -266,8 +351,9 @@ fn build(draft: Draft, mode: Mode, point: Point, direction: Direction) -> RuleSp
     let owner = draft
         .pattern(&Field::Scope)
         .and_then(|scope| scope.literal().map(str::to_owned));
-    let mark = match draft.step {
-        Some(Step::MidData) => draft.bytes.unwrap_or(1),
+    let mark = match draft.step.or(draft.after.map(|_| Step::Answer)) {
+        Some(Step::MidData | Step::Request) => draft.bytes.unwrap_or(1),
+        Some(Step::Answer) => draft.after.unwrap_or(1),
         _ => 0,
     };
     let action = action(&draft, mode);
@@ -279,6 +365,8 @@ fn build(draft: Draft, mode: Mode, point: Point, direction: Direction) -> RuleSp
         });
     }
     conditions.sort_by(|a, b| a.field.cmp(&b.field));
+    // That `after` is given says the step.
+    let step = draft.step.or(draft.after.map(|_| Step::Answer));
     RuleSpec {
         given: draft.given,
         conditions,
@@ -287,7 +375,7 @@ fn build(draft: Draft, mode: Mode, point: Point, direction: Direction) -> RuleSp
         mode,
         action,
         point,
-        step: draft.step,
+        step,
         mark,
         on: draft.on.unwrap_or(On::Always),
         expires_in: draft.expires_in,

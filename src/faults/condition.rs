@@ -30,6 +30,8 @@ pub(super) enum Field {
     Sender,
     Recipient,
     Subject,
+    /// In lower case, with single blanks.
+    Sql,
     Outcome,
     /// In lower case.
     Header(String),
@@ -101,6 +103,14 @@ pub(super) fn looks_into_body(conditions: &[Condition], provider: &str) -> bool 
     conditions.iter().any(|condition| condition.field.is_dear()) && !conditions.iter().any(is_other)
 }
 
+/// Tells whether nothing that is known already speaks against these conditions: provider and scope.
+pub(super) fn may_be_about(conditions: &[Condition], facts: &Facts<'_>) -> bool {
+    let mut known = conditions
+        .iter()
+        .filter(|condition| matches!(condition.field, Field::Provider | Field::Scope));
+    known.all(|condition| condition.wanted.is_met(&condition.field.see(facts)))
+}
+
 impl Miss<'_, '_> {
     pub(super) fn nearness(&self) -> Nearness {
         if self.alone {
@@ -163,6 +173,7 @@ impl Field {
             Self::Sender => "sender".to_owned(),
             Self::Recipient => "recipient".to_owned(),
             Self::Subject => "subject".to_owned(),
+            Self::Sql => "sql".to_owned(),
             Self::Outcome => "outcome".to_owned(),
             Self::Header(name) => format!("header.{name}"),
             Self::Json(pointer) => format!("json.{pointer}"),
@@ -173,7 +184,9 @@ impl Field {
         let text = |text: Option<&'f str>| Seen::Text(text.map(Cow::Borrowed));
         match self {
             Self::Provider => text(Some(facts.provider)),
+            Self::Operation if !facts.operations.is_empty() => Seen::Texts(Cow::Borrowed(facts.operations)),
             Self::Operation => text(facts.operation),
+            Self::Sql => Seen::Texts(Cow::Borrowed(facts.sql)),
             Self::Scope => text(facts.scope),
             Self::Method => text(facts.method),
             Self::Path => text(facts.path),
@@ -238,4 +251,17 @@ fn shown(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
     }
+}
+
+/// Writes a statement's text as rules compare it: SQL minds neither case nor how many blanks there are.
+#[must_use]
+pub fn comparable_sql(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    out
 }

@@ -82,7 +82,7 @@ pub(super) fn check(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) -> Dir
         return Direction::INCOMING;
     }
     let after_delay = mode == Mode::Delay && draft.at == Some(Point::After);
-    if reach.http || reach.smtp {
+    if !reach.words().is_empty() {
         let late = mode == Mode::Delay && draft.at.is_none();
         let sent = SENT_TOO.contains(&mode) && foreign.is_empty() && !after_delay && !late;
         return Direction { incoming: true, sent };

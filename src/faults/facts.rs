@@ -14,6 +14,8 @@ pub struct Facts<'a> {
     pub provider: &'a str,
     /// The operation.
     pub operation: Option<&'a str>,
+    /// The operations of a database transaction's statements: a rule may name any of them.
+    pub operations: &'a [String],
     /// The scope; none before an SMTP session has one.
     pub scope: Option<&'a str>,
     /// The HTTP method.
@@ -30,15 +32,19 @@ pub struct Facts<'a> {
     pub recipients: &'a [String],
     /// The mail's subject.
     pub subject: Option<&'a str>,
+    /// The texts of a database transaction's statements: a rule may be about any of them.
+    pub sql: &'a [String],
     /// Looks up a JSON pointer in the body, as text. Called only when every cheaper condition holds.
     pub json: &'a dyn Fn(&str) -> Option<String>,
     /// The outcome; known only after the commit.
     pub outcome: Option<Outcome>,
     /// Whether a replay is one of an accepted record.
     pub from_accepted: bool,
-    /// The step of SMTP; none for HTTP.
+    /// The step of SMTP or TCP; none for all else.
     pub step: Option<Step>,
-    /// How many bytes of content arrived, at [`Step::MidData`]: the mark that was reached.
+    /// Whether the attempt is a connection over TCP.
+    pub is_tcp: bool,
+    /// How many bytes arrived, at [`Step::MidData`], [`Step::Request`] and [`Step::Answer`]: the mark that was reached.
     pub content_bytes: u64,
     /// Whether it is what the suite itself sends.
     pub sent: bool,
@@ -53,6 +59,7 @@ impl<'a> Facts<'a> {
         Self {
             provider,
             operation: None,
+            operations: &[],
             scope: None,
             method: None,
             path: None,
@@ -61,10 +68,12 @@ impl<'a> Facts<'a> {
             sender: None,
             recipients: &[],
             subject: None,
+            sql: &[],
             json: &no_json,
             outcome: None,
             from_accepted: false,
             step: None,
+            is_tcp: false,
             content_bytes: 0,
             sent: false,
             content: [0; 16],

@@ -31,11 +31,12 @@ mod tests;
 
 pub use bind::bind_scope;
 pub use catalog::{Catalog, Known, Protocol};
+pub use condition::comparable_sql;
 pub use facts::Facts;
 pub use in_request::{InRequest, parse_header, parse_mail_header, parse_recipient};
 pub use parse::{parse_json, parse_value};
 pub use problem::Problem;
 pub use rule::{Action, Answer, How, Loss, Mode, Point, RuleSpec, Step, Tamper, Verdict};
-pub use rules::{MAX_API_RULES, Rules, Source};
+pub use rules::{MAX_API_RULES, Met, Rules, Source};
 pub use short_form::read_rules;
 pub use view::{NearMiss, Totals, View};

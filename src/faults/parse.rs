@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::catalog::{Catalog, Reach};
 use super::check;
-use super::condition::{Condition, Field, Wanted};
+use super::condition::{Condition, Field, Wanted, comparable_sql};
 use super::occasion::{self, On};
 use super::problem::Problem;
 use super::reader::Reader;
@@ -18,7 +18,7 @@ use super::word::{Word, words};
 use crate::ledger::Outcome;
 
 /// All fields of a rule, in the order in which they are documented.
-const FIELDS: [&str; 28] = [
+const FIELDS: [&str; 29] = [
     "provider",
     "operation",
     "scope",
@@ -35,6 +35,7 @@ const FIELDS: [&str; 28] = [
     "mode",
     "how",
     "bytes",
+    "after",
     "status",
     "code",
     "headers",
@@ -109,9 +110,6 @@ fn parse_one(index: Option<usize>, value: &Value, catalog: &Catalog) -> Result<R
     };
     let mut reader = Reader::new(index, given);
     reader.only(&FIELDS);
-    if reader.has("sql") {
-        reader.report("sql", "sql matches only behind a PostgreSQL relay");
-    }
     let draft = read_fields(&mut reader, given);
     let reach = check::reach(&mut reader, &draft, catalog);
     check::finish(reader, draft, reach)
@@ -124,6 +122,7 @@ pub(super) struct Draft {
     pub(super) mode: Option<Mode>,
     pub(super) how: Option<HowName>,
     pub(super) bytes: Option<u64>,
+    pub(super) after: Option<u64>,
     pub(super) status: Option<u64>,
     pub(super) code: Option<String>,
     pub(super) headers: Vec<(String, String)>,
@@ -174,6 +173,7 @@ fn read_fields(reader: &mut Reader<'_>, given: &Map<String, Value>) -> Draft {
         mode,
         how: reader.word("how"),
         bytes: reader.number("bytes"),
+        after: reader.number("after"),
         status: reader.number("status"),
         code: reader.read("code", &[], read_code),
         headers: read_answer_headers(reader),
@@ -214,6 +214,10 @@ fn read_conditions(reader: &mut Reader<'_>) -> Vec<Condition> {
         (Field::Sender, reader.pattern("sender")),
         (Field::Recipient, reader.name("recipient")),
         (Field::Subject, reader.pattern("subject")),
+        (
+            Field::Sql,
+            reader.name("sql").map(|sql| Pattern::new(comparable_sql(sql.as_str()))),
+        ),
     ];
     let header = reader.entries("header", |name, _| check_header_name(name));
     let json = reader.entries("json", |pointer, _| check_pointer(pointer));

@@ -25,7 +25,7 @@ pub struct RuleSpec {
     pub(super) action: Action,
     pub(super) point: Point,
     pub(super) step: Option<Step>,
-    /// How many bytes of content bring on a `mid-data` rule.
+    /// How many bytes bring on a `mid-data` or `request` rule, or must have been asked for an `answer` rule.
     pub(super) mark: u64,
     pub(super) on: On,
     pub(super) expires_in: Option<Duration>,
@@ -40,9 +40,11 @@ impl RuleSpec {
             return false;
         }
         match (self.step, facts.step) {
-            (Some(Step::MidData), Some(Step::MidData)) => self.mark == facts.content_bytes,
+            (Some(own), Some(at)) if own.has_mark() => own == at && self.mark == facts.content_bytes,
             (Some(own), at) => at == Some(own),
             (None, None) => true,
+            (None, Some(Step::Answer)) => facts.content_bytes == 1,
+            (None, Some(at)) if facts.is_tcp => at == Step::Connect,
             (None, Some(at)) => at == point.mail_step(),
         }
     }
@@ -91,7 +93,7 @@ words! {
 }
 
 words! {
-    /// Names a step of an SMTP session, in the order in which they come.
+    /// Names a step of an SMTP session, in the order in which they come, or of a connection over TCP.
     pub enum Step {
         /// The connection was accepted.
         Connect = "connect",
@@ -115,6 +117,10 @@ words! {
         Dot = "dot",
         /// The mail is stored.
         Commit = "commit",
+        /// Bytes of a connection over TCP are about to go up.
+        Request = "request",
+        /// The first bytes come down that follow bytes which went up.
+        Answer = "answer",
     }
 }
 
@@ -137,10 +143,15 @@ impl Step {
         self <= Self::Quit
     }
 
+    /// Tells whether bytes are counted there.
+    pub(super) fn has_mark(self) -> bool {
+        matches!(self, Self::MidData | Self::Request | Self::Answer)
+    }
+
     /// Returns the point at which rules for this step are asked.
     #[must_use]
     pub fn point(self) -> Point {
-        if self == Self::Commit {
+        if matches!(self, Self::Commit | Self::Answer) {
             Point::After
         } else {
             Point::Before

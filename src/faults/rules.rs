@@ -11,7 +11,7 @@ use super::condition::{self, Nearness};
 use super::facts::Facts;
 use super::in_request::{Counters, InRequest};
 use super::problem::Problem;
-use super::rule::{Point, RuleSpec, Verdict};
+use super::rule::{Point, RuleSpec, Step, Verdict};
 use super::view::{NearMiss, Totals, View};
 use super::word::words;
 
@@ -70,10 +70,23 @@ impl Rules {
     /// attempt. The caller asks [`Point::After`] once, where nobody can read the new record yet.
     #[must_use]
     pub fn ask(&self, point: Point, facts: &Facts<'_>, in_request: &[InRequest]) -> Option<Verdict> {
+        self.ask_again(point, facts, in_request, &mut Met::default())
+    }
+
+    /// Decides as [`ask`](Self::ask) does, for an attempt that is asked about more than once at one point: a rule that has met it already
+    /// counts no second match.
+    #[must_use]
+    pub fn ask_again(
+        &self,
+        point: Point,
+        facts: &Facts<'_>,
+        in_request: &[InRequest],
+        met: &mut Met,
+    ) -> Option<Verdict> {
         let now = (self.clock)();
         let mut set = self.lock();
         let near = set.ask_in_request(point, facts, in_request);
-        let installed = set.ask_installed(point, facts, now, near.is_none());
+        let installed = set.ask_installed(point, facts, now, near.is_none(), met);
         let verdict = near.or(installed);
         if verdict.is_some() {
             set.count_fired(facts.scope);
@@ -190,14 +203,32 @@ impl Rules {
         armed.any(|rule| condition::looks_into_body(&rule.spec.conditions, provider))
     }
 
-    /// Lists the numbers of content bytes, in rising order, at which rules for [`Step::MidData`](super::Step::MidData)
-    /// are to be asked, with that number as [`Facts::content_bytes`].
+    /// Marks the armed rules that may be about this provider and scope as blind, and says why: what goes on there cannot be followed.
+    pub fn blind(&self, provider: &str, scope: &str, why: &str) {
+        let now = (self.clock)();
+        let facts = Facts {
+            scope: Some(scope),
+            ..Facts::new(provider)
+        };
+        let mut set = self.lock();
+        for rule in &mut set.rules {
+            if rule.is_armed(now) && condition::may_be_about(&rule.spec.conditions, &facts) {
+                rule.blind = Some(why.to_owned());
+            }
+        }
+        drop(set);
+        self.changed.send_replace(());
+    }
+
+    /// Lists the numbers of bytes, in rising order, at which rules for [`Step::MidData`], [`Step::Request`]
+    /// or [`Step::Answer`] are to be asked, with that number as [`Facts::content_bytes`].
     #[must_use]
-    pub fn mid_data_marks(&self) -> Vec<u64> {
+    pub fn marks(&self, step: Step) -> Vec<u64> {
         let set = self.lock();
         let mut marks: Vec<u64> = set
             .rules
             .iter()
+            .filter(|rule| rule.spec.step == Some(step))
             .map(|rule| rule.spec.mark)
             .filter(|&mark| mark > 0)
             .collect();
@@ -217,6 +248,10 @@ impl fmt::Debug for Rules {
         f.debug_struct("Rules").finish_non_exhaustive()
     }
 }
+
+/// Remembers which rules have met an attempt that is asked about more than once.
+#[derive(Clone, Debug, Default)]
+pub struct Met(Vec<Arc<str>>);
 
 /// Is what the lock guards.
 #[derive(Default)]
@@ -248,13 +283,25 @@ impl Set {
         winner
     }
 
-    fn ask_installed(&mut self, point: Point, facts: &Facts<'_>, now: Instant, mut may_win: bool) -> Option<Verdict> {
+    fn ask_installed(
+        &mut self,
+        point: Point,
+        facts: &Facts<'_>,
+        now: Instant,
+        mut may_win: bool,
+        met: &mut Met,
+    ) -> Option<Verdict> {
         let mut winner = None;
         for rule in &mut self.rules {
-            if !rule.spec.is_asked(point, facts) || rule.is_expired(now) {
+            if !rule.spec.is_asked(point, facts) || rule.is_expired(now) || met.0.contains(&rule.id) {
                 continue;
             }
-            if rule.advance(facts) && may_win {
+            let before = rule.matched;
+            let may_fire = rule.advance(facts);
+            if rule.matched > before {
+                met.0.push(Arc::clone(&rule.id));
+            }
+            if may_fire && may_win {
                 may_win = false;
                 rule.fired += 1;
                 winner = Some(rule.spec.verdict(Arc::clone(&rule.id)));
@@ -294,6 +341,7 @@ impl Set {
             matched: 0,
             fired: 0,
             near_miss: None,
+            blind: None,
         };
         let view = rule.view(now);
         let place = self.rules.partition_point(|other| other.source <= source);
@@ -311,6 +359,8 @@ struct Installed {
     matched: u64,
     fired: u64,
     near_miss: Option<(Nearness, NearMiss)>,
+    /// Why it could not be asked about something that it may have been about.
+    blind: Option<String>,
 }
 
 impl Installed {
@@ -352,6 +402,7 @@ impl Installed {
         self.matched = 0;
         self.fired = 0;
         self.near_miss = None;
+        self.blind = None;
     }
 
     fn view(&self, now: Instant) -> View {
@@ -365,6 +416,7 @@ impl Installed {
             armed: self.is_armed(now),
             expired: self.is_expired(now),
             near_miss: self.near_miss.as_ref().map(|(_, near)| near.clone()),
+            blind: self.blind.clone(),
         }
     }
 }

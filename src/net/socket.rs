@@ -39,6 +39,17 @@ impl Socket {
         self.0.local_addr()
     }
 
+    /// Waits for the first byte, and leaves it unread; none if the client has closed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the connection is gone.
+    pub(crate) async fn first_byte(&self) -> io::Result<Option<u8>> {
+        let mut byte = [0];
+        let read = self.0.peek(&mut byte).await?;
+        Ok((read > 0).then_some(byte[0]))
+    }
+
     /// Waits until the client has left: its FIN or RST arrived, whatever bytes wait unread before it.
     ///
     /// On Linux `READABLE` would spin while unread bytes wait; priority and error readiness tell of the end alone.
@@ -48,6 +59,16 @@ impl Socket {
                 Ok(ready) if ready.is_read_closed() || ready.is_error() => return,
                 Ok(_) => tokio::task::yield_now().await,
                 Err(_) => return,
+            }
+        }
+    }
+
+    /// Waits until the connection is broken; a client that only has no more to say is still there.
+    pub(crate) async fn broken(&self) {
+        loop {
+            match self.0.ready(Interest::ERROR).await {
+                Ok(ready) if !ready.is_error() => tokio::task::yield_now().await,
+                _ => return,
             }
         }
     }

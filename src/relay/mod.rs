@@ -11,13 +11,16 @@
 //! before, [`crate::attempt::Way::pause`], and `ticket.transact`, whose seal decides the outcome and asks the rules after in one moment.
 
 mod http;
+mod pipe;
+mod postgres;
 mod relays;
 mod smtp;
 mod spec;
+mod tcp;
 mod tls;
 mod upstream;
 
 pub use relays::{Bound, MAX_RELAYS, Relay, Relays, StartError};
 pub use spec::{FORM, Spec, Wrong};
 pub use tls::{Roots, RootsError};
-pub use upstream::{Scheme, Upstream};
+pub use upstream::{Scheme, SslMode, Upstream};

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::spec::{Spec, Wrong};
 use super::tls::Roots;
 use super::upstream::Scheme;
-use super::{http, smtp};
+use super::{http, postgres, smtp, tcp};
 use crate::attempt::About;
 use crate::faults::Known;
 use crate::net::House;
@@ -254,6 +254,12 @@ impl Bound {
                     smtp::serve(Arc::clone(&relay), socket, peer)
                 });
             }
+            Scheme::Postgres => {
+                listener.serve(&place, move |socket, peer| {
+                    postgres::serve(Arc::clone(&relay), socket, peer)
+                });
+            }
+            Scheme::Tcp => listener.serve(&place, move |socket, peer| tcp::serve(Arc::clone(&relay), socket, peer)),
         }
     }
 }
@@ -265,6 +271,8 @@ impl Relay {
         match self.spec.upstream.scheme {
             Scheme::Http | Scheme::Https => format!("http://{}", self.addr),
             Scheme::Smtp | Scheme::Smtps => format!("smtp://{}", self.addr),
+            Scheme::Postgres => format!("postgres://{}", self.addr),
+            Scheme::Tcp => format!("tcp://{}", self.addr),
         }
     }
 

@@ -20,9 +20,25 @@ pub enum Scheme {
     Smtp,
     /// SMTP inside TLS.
     Smtps,
+    /// PostgreSQL; inside TLS if the URL asks for it.
+    Postgres,
+    /// Any protocol over TCP.
+    Tcp,
 }
 
-/// Is an upstream: `scheme://[user:password@]host[:port][/path]`.
+/// Says whether PostgreSQL is reached inside TLS, in the words of its own clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SslMode {
+    /// Without TLS.
+    #[default]
+    Disable,
+    /// Inside TLS, whoever the server is.
+    Require,
+    /// Inside TLS with the server that the URL names.
+    VerifyFull,
+}
+
+/// Is an upstream: `scheme://[user:password@]host[:port][/path][?sslmode=…]`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Upstream {
     /// What it speaks.
@@ -31,17 +47,26 @@ pub struct Upstream {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// The path before every request's own; empty, or with a `/` in front and none behind.
+    /// The path before every request's own, or the database; empty, or with a `/` in front and none behind.
     pub path: String,
     /// The user as whom the relay logs in.
     pub user: Option<String>,
     /// The user's password; never shown.
     pub password: Option<String>,
+    /// Whether PostgreSQL is reached inside TLS.
+    pub sslmode: SslMode,
 }
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Smtp, Self::Smtps];
+    pub const ALL: [Self; 6] = [
+        Self::Http,
+        Self::Https,
+        Self::Smtp,
+        Self::Smtps,
+        Self::Postgres,
+        Self::Tcp,
+    ];
 
     /// Returns the word of the URL.
     #[must_use]
@@ -51,6 +76,8 @@ impl Scheme {
             Self::Https => "https",
             Self::Smtp => "smtp",
             Self::Smtps => "smtps",
+            Self::Postgres => "postgres",
+            Self::Tcp => "tcp",
         }
     }
 
@@ -70,6 +97,8 @@ impl Scheme {
         match self {
             Self::Http | Self::Https => Protocol::Http,
             Self::Smtp | Self::Smtps => Protocol::Smtp,
+            Self::Postgres => Protocol::Postgres,
+            Self::Tcp => Protocol::Tcp,
         }
     }
 
@@ -79,6 +108,8 @@ impl Scheme {
         match self {
             Self::Http | Self::Https => super::http::OPERATIONS,
             Self::Smtp | Self::Smtps => super::smtp::OPERATIONS,
+            Self::Postgres => super::postgres::OPERATIONS,
+            Self::Tcp => super::tcp::OPERATIONS,
         }
     }
 
@@ -89,12 +120,25 @@ impl Scheme {
             Self::Https => Some(443),
             Self::Smtp => Some(25),
             Self::Smtps => Some(465),
+            Self::Postgres => Some(5432),
+            Self::Tcp => None,
         }
     }
 
     /// Says whether a URL may name a user.
     fn has_user(self) -> bool {
-        !self.is_http()
+        !self.is_http() && self != Self::Tcp
+    }
+
+    /// Says whether a URL may have a path.
+    fn has_path(self) -> bool {
+        self.is_http() || self == Self::Postgres
+    }
+
+    /// Finds a scheme by its word, or by another that is common for it.
+    fn find(word: &str) -> Option<Self> {
+        let word = if word == "postgresql" { "postgres" } else { word };
+        Self::ALL.into_iter().find(|scheme| scheme.as_str() == word)
     }
 }
 
@@ -110,7 +154,7 @@ impl Upstream {
         let (word, _) = text
             .split_once("://")
             .ok_or_else(|| format!("`{shown}` is no upstream; it begins with {}", schemes()))?;
-        let scheme = Scheme::ALL.into_iter().find(|scheme| scheme.as_str() == word);
+        let scheme = Scheme::find(word);
         let scheme = scheme.ok_or_else(|| format!("`{word}` is no scheme of an upstream; there are {}", schemes()))?;
         let uri: Uri = text.parse().map_err(|why| format!("`{shown}` is no URL: {why}"))?;
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -123,16 +167,18 @@ impl Upstream {
         let port = uri.port_u16().or_else(|| scheme.port());
         let port = port.filter(|port| *port != 0);
         let port = port.ok_or_else(|| format!("`{shown}` names no port that can be connected to"))?;
-        if uri.query().is_some() {
-            return Err(format!("`{shown}` has a query, and an upstream has none"));
-        }
+        let sslmode = match uri.query() {
+            None => SslMode::default(),
+            Some(query) if scheme == Scheme::Postgres => sslmode(query)?,
+            Some(_) => return Err(format!("`{shown}` has a query, and an upstream has none")),
+        };
         if user.is_some() && !scheme.has_user() {
             return Err(format!(
                 "`{shown}` names a user, and a client of {word} says itself who it is"
             ));
         }
         let path = uri.path().trim_end_matches('/');
-        if !path.is_empty() && !scheme.is_http() {
+        if !path.is_empty() && !scheme.has_path() {
             return Err(format!("`{shown}` has a path, and {word} has none"));
         }
         let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
@@ -148,7 +194,15 @@ impl Upstream {
             path: path.to_owned(),
             user,
             password,
+            sslmode,
         })
+    }
+
+    /// Returns the database that a PostgreSQL URL names.
+    #[must_use]
+    pub fn database(&self) -> Option<String> {
+        let name = self.path.strip_prefix('/')?;
+        Some(percent_decode_str(name).decode_utf8_lossy().into_owned())
     }
 
     /// Returns host and port as a URL has them; the scheme's own port is left out.
@@ -178,6 +232,19 @@ impl fmt::Debug for Upstream {
     }
 }
 
+fn sslmode(query: &str) -> Result<SslMode, String> {
+    let allowed = "sslmode=disable, sslmode=require and sslmode=verify-full";
+    match query {
+        "sslmode=disable" => Ok(SslMode::Disable),
+        "sslmode=require" => Ok(SslMode::Require),
+        "sslmode=verify-full" => Ok(SslMode::VerifyFull),
+        other => Err(format!(
+            "`{}` is nothing that a postgres:// upstream can be asked for; allowed are {allowed}",
+            secrets::clean(other)
+        )),
+    }
+}
+
 /// Makes a row of a table of operations.
 pub(super) const fn operation(name: &'static str, kind: Kind, effects: &'static [&'static str]) -> Operation {
     Operation { name, kind, effects }
@@ -200,6 +267,14 @@ mod tests {
                 "https://api.example.com/v1",
             ),
             ("https://[::1]:8443", "::1", 8443, "", "https://[::1]:8443"),
+            (
+                "postgresql://app:pw@db/shop?sslmode=require",
+                "db",
+                5432,
+                "/shop",
+                "postgres://db/shop",
+            ),
+            ("tcp://cache:6379", "cache", 6379, "", "tcp://cache:6379"),
         ] {
             let upstream = Upstream::parse(text).unwrap();
             assert_eq!((&*upstream.host, upstream.port, &*upstream.path), (host, port, path));
@@ -216,6 +291,9 @@ mod tests {
             ("http://x:0", "names no port"),
             ("http://x/?a=1", "has a query"),
             ("http://user:hunter2@x", "names a user"),
+            ("tcp://x", "names no port"),
+            ("tcp://x:1/y", "has a path"),
+            ("postgres://x?sslmode=prefer", "sslmode=verify-full"),
         ] {
             let said = Upstream::parse(text).unwrap_err();
             assert!(said.contains(words) && !said.contains("hunter2"), "{text}: {said}");

@@ -17,6 +17,8 @@ mod leaving;
 mod objects;
 mod proxy;
 mod relay;
+mod relay_postgres;
+mod relay_tcp;
 mod reservations;
 mod reset;
 mod scopes;

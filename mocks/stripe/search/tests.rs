@@ -88,8 +88,14 @@ fn numbers_flags_and_statuses_of_money() {
         }
         assert_eq!(found(&shop, "charges", "description", query), which, "{query}");
     }
-    shop.made("/v1/charges", "amount=500&currency=usd&source=tok_createDispute&description=disputed");
-    assert_eq!(found(&shop, "charges", "description", r#"disputed:"true""#), ["disputed"]);
+    shop.made(
+        "/v1/charges",
+        "amount=500&currency=usd&source=tok_createDispute&description=disputed",
+    );
+    assert_eq!(
+        found(&shop, "charges", "description", r#"disputed:"true""#),
+        ["disputed"]
+    );
     let last4 = r#"payment_method_details.card.last4:"4242" AND amount:100"#;
     assert_eq!(found(&shop, "charges", "description", last4), ["100"]);
 }

@@ -150,7 +150,7 @@ fn mid_data_is_met_at_its_own_mark() {
         {"mode": "fail-before-commit", "step": "mid-data"},
         {"mode": "drop-after-commit", "how": "truncate", "bytes": 7},
     ]));
-    assert_eq!(rules.mid_data_marks(), [1, 4096]);
+    assert_eq!(rules.marks(Step::MidData), [1, 4096]);
     let at = |content_bytes| Facts {
         content_bytes,
         ..mail(Step::MidData)

@@ -215,7 +215,7 @@ impl Session {
             return Ok(refused(Speech::new(452, text)));
         }
         let from = std::mem::replace(marked, size as u64);
-        let marks = self.relay.house.way.rules.mid_data_marks();
+        let marks = self.relay.house.way.rules.marks(Step::MidData);
         for mark in marks.into_iter().filter(|mark| (from + 1..=size as u64).contains(mark)) {
             match self.meet_with_all(Step::MidData, mark).await? {
                 Met::Go => {}

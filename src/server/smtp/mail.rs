@@ -153,7 +153,7 @@ impl Connection {
         }
         let from = live.marked;
         live.marked = size;
-        let marks = self.shared.way.rules.mid_data_marks();
+        let marks = self.shared.way.rules.marks(Step::MidData);
         for mark in marks.into_iter().filter(|mark| (from + 1..=size).contains(mark)) {
             let met = self.meet_with_all(Step::MidData, mark).await?;
             if !matches!(met, Met::Go) {

@@ -94,6 +94,11 @@ impl Conn {
         Ok(Self { stream: Box::pin(tls) })
     }
 
+    /// Gives the stream to a client that nobody here wrote.
+    pub(crate) fn into_stream(self) -> impl AsyncRead + AsyncWrite + Send + Unpin + use<> {
+        self.stream
+    }
+
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
         self.stream.flush().await.unwrap();

@@ -1,0 +1,8 @@
+//! The PostgreSQL relay, before a real server: what the ledger counts is what the database has.
+
+mod boundaries;
+mod faults;
+mod logins;
+mod lost;
+mod server;
+mod unseen;
