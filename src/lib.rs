@@ -6,10 +6,12 @@
 //! - [`cli`]: the commands, and what they print.
 //! - [`config`]: flags, variables and file, to one validated value.
 //! - [`suite`]: the builder, the running suite, its addresses, its stop.
-//! - [`server`]: all that owns a socket: accept, TLS, HTTP, SMTP, exact endings.
+//! - [`server`]: the suite's own listeners: HTTP, SMTP, and whose a request is.
 //! - [`admin`]: the admin API under `/_`, one file a resource.
 //! - [`expect`]: expectations over counts: their grammar, the wait until they hold, the evidence.
 //! - [`mocks`]: the providers. None knows another, and none knows of faults, sockets or counts.
+//! - [`relay`]: the same faults and counts before providers that are no mocks.
+//! - [`net`]: a client's socket, whoever serves it: accept, TLS, HTTP/1.1, exact endings.
 //! - [`deliver`]: outgoing requests: the addresses they may go to, their signatures, and their tries in the ledger.
 //! - [`attempt`]: identify, ask before, reserve, commit, ask after, answer.
 //! - [`faults`]: rules, matching, decision. Pure, behind one lock.
@@ -39,6 +41,8 @@ pub mod expect;
 pub mod faults;
 pub mod idempotency;
 pub mod ledger;
+pub mod net;
+pub mod relay;
 pub mod server;
 pub mod store;
 pub mod suite;

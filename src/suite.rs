@@ -14,15 +14,17 @@ use crate::deliver::NoRoots;
 use crate::expect::{self, Options, Verdict};
 use crate::faults::{self, Catalog};
 use crate::ledger::Ledger;
+use crate::net::tls::TlsError;
+use crate::relay::{self, Relays};
 use crate::server::TakenPort;
-use crate::server::tls::TlsError;
 use crate::store::{Scope, TooManyScopes};
 
 pub use addresses::Addresses;
 pub use builder::Builder;
 
+pub use crate::net::{Limits, Listen};
 pub use crate::server::smtp::{Mechanism, Offer};
-pub use crate::server::{AllowHost, Connect, Direct, Kind, Limits, Listen};
+pub use crate::server::{AllowHost, Connect, Direct, Kind};
 
 /// How long a stop waits for what is still going on.
 const STOP: Duration = Duration::from_millis(800);
@@ -67,13 +69,19 @@ pub enum StartError {
     Tls(#[from] TlsError),
     /// What outgoing requests should trust cannot be used.
     #[error(transparent)]
-    Roots(#[from] NoRoots),
+    Trusted(#[from] NoRoots),
     /// Rules that were given are wrong; each problem with its place.
     #[error("the fault rules are wrong\n{}", .0.join("\n"))]
     Faults(Vec<String>),
     /// The seed is wrong; each problem with its place.
     #[error("the seed is wrong\n{}", .0.join("\n"))]
     Seed(Vec<String>),
+    /// A relay cannot start.
+    #[error(transparent)]
+    Relay(#[from] relay::StartError),
+    /// The file of further authorities cannot be used.
+    #[error(transparent)]
+    Roots(#[from] relay::RootsError),
 }
 
 /// Says why a rule was not added.
@@ -91,6 +99,12 @@ impl Suite {
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
+    }
+
+    /// Returns the relays, to list, start and stop them.
+    #[must_use]
+    pub fn relays(&self) -> &Relays {
+        &self.admin.relays
     }
 
     /// Counts all scopes.
@@ -111,7 +125,7 @@ impl Suite {
     ///
     /// Fails with all that is wrong; then no rule was added.
     pub fn add_fault(&self, text: &str) -> Result<Vec<Arc<str>>, FaultError> {
-        let specs = read_rules(text, &self.admin.catalog).map_err(|lines| FaultError(lines.join("; ")))?;
+        let specs = read_rules(text, &self.admin.catalog()).map_err(|lines| FaultError(lines.join("; ")))?;
         let views = self.admin.way.rules.install(specs, faults::Source::Api);
         let views = views.map_err(|problems| FaultError(lines(&problems).join("; ")))?;
         Ok(views.into_iter().map(|view| view.id.into()).collect())

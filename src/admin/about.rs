@@ -10,7 +10,7 @@ use super::{Admin, Error};
 
 pub(super) async fn providers(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
     ask.only(&[])?;
-    Ok(super::answer(StatusCode::OK, &json!({"providers": admin.providers})))
+    Ok(super::answer(StatusCode::OK, &json!({"providers": admin.providers()})))
 }
 
 pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Response, Error> {
@@ -28,7 +28,15 @@ pub(super) async fn scopes(State(admin): State<Admin>, ask: Ask) -> Result<Respo
 }
 
 pub(super) async fn addresses(State(admin): State<Admin>) -> Response {
-    super::answer(StatusCode::OK, admin.addresses.get().unwrap_or(&json!({})))
+    let mut addresses = admin.addresses.get().cloned().unwrap_or(json!({}));
+    let relays = admin.relays.list();
+    if !relays.is_empty() {
+        addresses["relays"] = relays
+            .iter()
+            .map(|relay| (relay.spec.name.to_string(), json!(relay.addr)))
+            .collect();
+    }
+    super::answer(StatusCode::OK, &addresses)
 }
 
 pub(super) async fn health() -> Response {
@@ -62,7 +70,7 @@ pub(super) async fn index() -> Response {
 
 pub(super) async fn unknown(uri: Uri) -> Error {
     let text = format!(
-        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_expect, /_deliver, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_objects, /_health, /_ready, /_ca.pem, /_addresses",
+        "`{}` is nothing of the suite's; there are /_stats, /_events, /_events/stream, /_expect, /_deliver, /_faults, /_holds, /_reset, /_scopes, /_clock, /_providers, /_mail, /_hooks, /_objects, /_relays, /_health, /_ready, /_ca.pem, /_addresses",
         uri.path()
     );
     super::error(StatusCode::NOT_FOUND, text)

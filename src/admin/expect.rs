@@ -64,7 +64,7 @@ pub fn sources(admin: &Admin) -> Sources {
         store: admin.way.store.clone(),
         rules: admin.way.rules.clone(),
         strays: admin.strays.clone(),
-        providers: admin.providers.clone(),
+        providers: admin.providers().into(),
         stop: admin.way.stop.clone(),
     }
 }

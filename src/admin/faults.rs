@@ -34,7 +34,7 @@ pub(super) async fn add(State(admin): State<Admin>, ask: Ask, body: Bytes) -> Re
     if let Some(scope) = ask.scope()? {
         bind_scope(&mut given, scope.as_str()).map_err(|problems| refuse(&problems))?;
     }
-    let specs = parse_value(&given, &admin.catalog).map_err(|problems| refuse(&problems))?;
+    let specs = parse_value(&given, &admin.catalog()).map_err(|problems| refuse(&problems))?;
     let views = admin
         .way
         .rules

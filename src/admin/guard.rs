@@ -21,14 +21,15 @@ const OPEN: [&str; 4] = ["/", "/_health", "/_ready", "/_ca.pem"];
 const LOCAL_NAMES: [&str; 4] = [".localhost", ".internal", ".local", ".test"];
 
 /// What makes the suite send requests: where other machines reach it, this is nothing for whoever comes by.
-const OUTWARD: [&str; 1] = ["/_deliver"];
+const OUTWARD: [&str; 2] = ["/_deliver", "/_relays"];
 
 /// Says who may call the admin API.
 #[derive(Clone, Default)]
 pub struct Guard {
-    exposed: bool,
     token: Option<[u8; 32]>,
     hosts: Arc<[String]>,
+    /// Whether other machines can call.
+    exposed: bool,
 }
 
 impl Guard {
@@ -36,16 +37,16 @@ impl Guard {
     #[must_use]
     pub fn new(token: Option<&str>, hosts: &[String]) -> Self {
         Self {
-            exposed: false,
             token: token.map(hash),
             hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            exposed: false,
         }
     }
 
-    /// Says that other machines reach it.
+    /// Says whether other machines can call.
     #[must_use]
-    pub fn exposed(mut self) -> Self {
-        self.exposed = true;
+    pub fn exposed(mut self, exposed: bool) -> Self {
+        self.exposed = exposed;
         self
     }
 
@@ -53,13 +54,13 @@ impl Guard {
         if !OPEN.contains(&path) {
             self.check_token(headers)?;
         }
-        if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
-            let words = format!(
-                "`{path}` makes the suite send requests, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
-            );
-            return Err(error(StatusCode::UNAUTHORIZED, words));
-        }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+            if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
+                let words = format!(
+                    "`{path}` makes the suite reach out to others, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
+                );
+                return Err(error(StatusCode::UNAUTHORIZED, words));
+            }
             self.check_host(headers)?;
             check_site(headers)?;
         }

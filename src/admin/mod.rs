@@ -12,6 +12,7 @@ mod holds;
 mod hooks;
 mod mail;
 mod objects;
+mod relays;
 mod reset;
 mod seed;
 mod stats;
@@ -29,8 +30,9 @@ use serde_json::{Value, json};
 
 use crate::attempt::{About, Way};
 use crate::deliver::Courier;
-use crate::faults::Catalog;
+use crate::faults::{Catalog, Known, Protocol};
 use crate::ledger::Strays;
+use crate::relay::Relays;
 use crate::store::Scope;
 
 pub use deliver::DELIVERIES;
@@ -49,12 +51,12 @@ pub const LARGEST_BODY: u64 = 10 << 20;
 pub struct Admin {
     /// The way of attempts.
     pub way: Way,
-    /// The providers.
-    pub providers: Arc<[&'static About]>,
+    /// The mocks.
+    pub mocks: Arc<[&'static About]>,
+    /// The relays.
+    pub relays: Relays,
     /// What can be put under a chosen id.
     pub objects: Objects,
-    /// What rules may name.
-    pub catalog: Arc<Catalog>,
     /// What sends requests outwards.
     pub courier: Courier,
     /// Requests that nobody knows.
@@ -67,6 +69,38 @@ pub struct Admin {
     pub addresses: Arc<OnceLock<Value>>,
 }
 
+impl Admin {
+    /// Lists all providers, mocks first; a relay that was stopped stays, with its counts.
+    #[must_use]
+    pub fn providers(&self) -> Vec<&'static About> {
+        self.mocks.iter().copied().chain(self.relays.about()).collect()
+    }
+
+    /// Lists what rules may name.
+    #[must_use]
+    pub fn catalog(&self) -> Catalog {
+        catalog(&self.mocks, &self.relays)
+    }
+}
+
+/// Lists what rules may name: these mocks, and these relays.
+#[must_use]
+pub fn catalog(mocks: &[&'static About], relays: &Relays) -> Catalog {
+    let mocks = mocks.iter().map(|about| Known {
+        name: about.name.to_owned(),
+        protocol: if about.name == crate::mocks::MAIL {
+            Protocol::Smtp
+        } else if about.name == crate::mocks::WEBHOOKS {
+            Protocol::Sent
+        } else {
+            Protocol::Http
+        },
+        operations: about.operations.iter().map(|o| o.name.to_owned()).collect(),
+        fixed_scope: None,
+    });
+    Catalog::new(mocks.chain(relays.known()).collect())
+}
+
 /// Names the scope that a request's path or header named; put into its extensions by the server.
 #[derive(Clone, Debug)]
 pub struct NamedScope(pub Option<Scope>);
@@ -77,18 +111,27 @@ impl Admin {
     fn over(store: crate::store::Store) -> Self {
         use crate::deliver::Allowed;
 
+        let way = Way {
+            store,
+            rules: crate::faults::Rules::new(),
+            holds: crate::attempt::Holds::default(),
+            stop: tokio_util::sync::CancellationToken::new(),
+            tasks: tokio_util::task::TaskTracker::new(),
+            hang_cap: std::time::Duration::from_secs(1),
+        };
+        let house = crate::net::House {
+            way: way.clone(),
+            arriving: crate::attempt::Budget::new(0),
+            limits: crate::net::Limits::default(),
+            authority: crate::net::tls::Authority::open(None).expect("a CA in memory"),
+            permits: Arc::new(tokio::sync::Semaphore::new(1)),
+        };
+        let roots = crate::relay::Roots::open(None).expect("public authorities");
         Self {
-            way: Way {
-                store,
-                rules: crate::faults::Rules::new(),
-                holds: crate::attempt::Holds::default(),
-                stop: tokio_util::sync::CancellationToken::new(),
-                tasks: tokio_util::task::TaskTracker::new(),
-                hang_cap: std::time::Duration::from_secs(1),
-            },
-            providers: Arc::new([]),
+            way,
+            mocks: Arc::new([]),
+            relays: Relays::new(house, roots, Vec::new()),
             objects: Objects::default(),
-            catalog: Arc::default(),
             courier: Courier::new(Allowed::default(), []).expect("no certificate is wrong"),
             strays: Strays::default(),
             ca: "".into(),
@@ -126,6 +169,8 @@ pub fn router(admin: Admin) -> Router {
         .route("/_mail/{id}/raw", get(mail::raw))
         .route("/_objects", get(objects::list))
         .route("/_objects/{provider}/{resource}/{id}", put(objects::put))
+        .route("/_relays", get(relays::list).post(relays::start))
+        .route("/_relays/{name}", get(relays::show).delete(relays::stop))
         .route("/_reset", post(reset::reset))
         .route("/_scopes", get(about::scopes))
         .route("/_clock", get(clock::get).post(clock::advance))

@@ -55,7 +55,7 @@ pub fn stats(admin: &Admin, scope: Option<&Scope>) -> Stats {
     let store = &admin.way.store;
     let snapshot = scope.map_or_else(|| store.total(), |scope| store.snapshot(scope));
     let mut providers = snapshot.providers;
-    for about in admin.providers.iter() {
+    for about in admin.providers() {
         providers
             .entry(about.name.into())
             .or_insert_with(|| Summary::new(about.class));

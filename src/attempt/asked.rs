@@ -6,35 +6,38 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::way::Whole;
-use super::{Describe, Identified, Kind, Provider};
+use super::{About, Describe, Kind};
 use crate::faults::{Action, Facts, Loss, Point, Rules, Step, Verdict};
-use crate::idempotency::Key;
-use crate::ledger::{Fired, Outcome};
+use crate::ledger::{Fired, Hash, Outcome};
 
-/// Holds one whole request with what its provider made of it; nothing here changes but by `pass`.
-pub(super) struct Asked<P: Provider> {
-    pub(super) provider: Arc<P>,
-    pub(super) whole: Whole<P::Request>,
-    pub(super) identified: Identified<P::Call>,
-    pub(super) scope: Arc<str>,
+/// Holds what was asked, whoever carries it out; nothing here changes but by `pass`.
+#[derive(Debug)]
+pub struct Asked<R> {
+    /// Of whom.
+    pub about: &'static About,
+    /// What for, and how rules have met it so far.
+    pub whole: Whole<R>,
+    /// The caller's name of the operation.
+    pub name: Option<Arc<str>>,
+    /// What the `on` of a rule in a request counts by where there is no name.
+    pub content: Hash,
+    /// The scope.
+    pub scope: Arc<str>,
 }
 
-impl<P: Provider> Asked<P> {
-    /// Returns the key to reserve: none where the request is refused before its key is looked at.
-    pub(super) fn key(&self) -> Option<&Key> {
-        self.identified.key.as_ref().filter(|_| self.identified.early.is_none())
-    }
-
+impl<R: Describe> Asked<R> {
     /// Returns the outcome of a no: a look-up stays a look-up.
-    pub(super) fn refusal(&self) -> Outcome {
+    #[must_use]
+    pub fn refusal(&self) -> Outcome {
         match self.whole.operation.kind {
             Kind::Read => Outcome::Read,
             Kind::Write => Outcome::Refused,
         }
     }
 
-    /// Asks the rules about a whole request before anything is committed.
-    pub(super) fn ask_before(&self, rules: &Rules) -> Option<Verdict> {
+    /// Asks the rules before anything is committed.
+    #[must_use]
+    pub fn ask_before(&self, rules: &Rules) -> Option<Verdict> {
         if self.whole.exempt {
             return None;
         }
@@ -44,7 +47,8 @@ impl<P: Provider> Asked<P> {
     }
 
     /// Asks the rules about a commit that is final and that nobody can see yet.
-    pub(super) fn ask_after(&self, rules: &Rules, outcome: Outcome, from_accepted: bool) -> Option<Verdict> {
+    #[must_use]
+    pub fn ask_after(&self, rules: &Rules, outcome: Outcome, from_accepted: bool) -> Option<Verdict> {
         if self.whole.exempt {
             return None;
         }
@@ -54,12 +58,7 @@ impl<P: Provider> Asked<P> {
     }
 
     /// Lays the facts out for the rules.
-    pub(super) fn facts<R>(
-        &self,
-        point: Point,
-        settled: Option<(Outcome, bool)>,
-        ask: impl FnOnce(&Facts<'_>) -> R,
-    ) -> R {
+    fn facts<T>(&self, point: Point, settled: Option<(Outcome, bool)>, ask: impl FnOnce(&Facts<'_>) -> T) -> T {
         let request = &self.whole.request;
         let body: OnceCell<Option<Value>> = OnceCell::new();
         let json = |pointer: &str| {
@@ -71,12 +70,12 @@ impl<P: Provider> Asked<P> {
             Point::After => Step::Commit,
         };
         ask(&Facts {
-            provider: self.provider.about().name,
+            provider: self.about.name,
             operation: Some(self.whole.operation.name),
             scope: Some(&self.scope),
             method: request.method(),
             path: request.path(),
-            key: self.identified.name.as_deref(),
+            key: self.name.as_deref(),
             headers: &|name| request.header(name),
             sender: request.sender(),
             recipients: request.recipients(),
@@ -84,7 +83,7 @@ impl<P: Provider> Asked<P> {
             json: &json,
             outcome: settled.map(|(outcome, _)| outcome),
             from_accepted: settled.is_some_and(|(_, from_accepted)| from_accepted),
-            step: P::Request::IS_MAIL.then_some(mail_step),
+            step: R::IS_MAIL.then_some(mail_step),
             content_bytes: 0,
             sent: false,
             content: self.counted_by(),
@@ -93,10 +92,9 @@ impl<P: Provider> Asked<P> {
 
     /// Returns what the `on` of a rule in a request counts by: the key; for a mail, and where there is no key, the content.
     fn counted_by(&self) -> [u8; 16] {
-        let content = self.identified.correlations.last().map(|c| c.hash);
-        match &self.identified.name {
-            Some(name) if !P::Request::IS_MAIL => super::hash([name.as_bytes()]),
-            _ => content.unwrap_or_default(),
+        match &self.name {
+            Some(name) if !R::IS_MAIL => super::hash([name.as_bytes()]),
+            _ => self.content,
         }
     }
 }

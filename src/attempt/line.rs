@@ -1,5 +1,8 @@
 //! The line between an attempt, which runs in a task of its own, and the connection that waits for its answer.
 
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use http_body_util::combinators::BoxBody;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -24,8 +27,10 @@ pub enum Delivery {
 /// Is an answer on its way, with the right to say what became of it. Dropped on the way, it is lost.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// What is sent.
+    /// What is sent; of an answer that passes through, what was recorded of it at once.
     pub reply: Reply,
+    /// The answer as it comes, if it passes through a relay.
+    pub passing: Option<Box<Passing>>,
     /// After how many bytes of the plaintext answer it is cut off; a cut at or past its length sends all of it, and then ends.
     pub cut: Option<u64>,
     /// The fate if all of it left: answered, or withheld if it is not the provider's own.
@@ -39,6 +44,7 @@ impl Outgoing {
     pub fn new(reply: Reply, cut: Option<u64>, whole: Fate, ticket: Ticket) -> Self {
         Self {
             reply,
+            passing: None,
             cut,
             whole,
             ticket,
@@ -74,6 +80,25 @@ impl Outgoing {
     fn finish(mut self, fate: Fate, bytes: u64) {
         self.ticket.note(|entry| entry.sent = bytes);
         self.ticket.finish(fate);
+    }
+}
+
+/// Is the body of an answer that passes through.
+pub type Flow = BoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Is an answer that passes through a relay: its head, and its body as it comes.
+#[derive(Debug)]
+pub struct Passing {
+    /// The head, fit for the client.
+    pub head: http::response::Parts,
+    /// The body; whoever made it takes in what is left of it when it is dropped.
+    pub body: Flow,
+}
+
+impl Passing {
+    /// Takes in all that still comes.
+    pub async fn drain(mut self) {
+        while let Some(Ok(_)) = self.body.frame().await {}
     }
 }
 

@@ -6,16 +6,17 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::asked::{Asked, fired};
+use super::asked::fired;
+use super::errand::{Errand, Reserved, Settled};
+use super::handled::Handled;
 use super::holds::{Held, Holds};
-use super::line::{Line, Outgoing};
-use super::pass::{Settled, Until, pass_through, reserve_to_wait};
+use super::line::{Line, Outgoing, Passing};
 use super::pause::{Pause, Paused};
-use super::{Describe as _, Operation, Provider, Refusal};
+use super::{Operation, Provider, Refusal};
 use crate::faults::{Action, Answer, How, InRequest, Loss, Point, Rules, Verdict};
 use crate::idempotency::Reservation;
 use crate::ledger::{Content, Fate, Outcome, Reply, rfc3339};
-use crate::store::{Decision, Stale, Store, Ticket};
+use crate::store::{Stale, Store, Ticket};
 
 /// Is what every attempt shares; clones share it.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ pub struct Whole<R> {
     pub exempt: bool,
 }
 
-/// Carries a whole request out, from its identification to its answer.
+/// Carries a whole request to a mock out, from its identification to its answer.
 ///
 /// Runs in a task of its own: a client's leaving ends nothing but a hold before the commit.
 pub async fn carry_out<P: Provider>(
@@ -58,51 +59,41 @@ pub async fn carry_out<P: Provider>(
     line: Line,
 ) {
     ticket.set_fallback(Outcome::Failed);
-    let identified = provider.identify(&whole.request);
-    let recorded = identified.recorded.clone().unwrap_or_else(|| {
-        let (head, body) = whole.request.recordable();
-        ticket.ledger().keep(head, body, false)
-    });
-    ticket.note(|entry| {
-        entry.key.clone_from(&identified.name);
-        entry.request = Some(recorded);
-    });
-    let scope = ticket.scope().name();
-    let asked = Asked {
-        provider,
-        whole,
-        identified,
-        scope,
-    };
-    Attempt {
-        way,
-        asked,
-        ticket,
-        line,
-        injected: None,
-        rule: "".into(),
-    }
-    .run()
-    .await;
+    let handled = Handled::new(provider, whole, &ticket);
+    walk(way, handled, ticket, line).await;
 }
 
-struct Attempt<P: Provider> {
+/// Walks the way with an errand, to its answer.
+///
+/// Runs in a task of its own: a client's leaving ends nothing but a hold before the commit.
+pub async fn walk<E: Errand>(way: Way, errand: E, ticket: Ticket, line: Line) {
+    let attempt = Attempt {
+        way,
+        errand,
+        ticket,
+        line,
+        rule: "".into(),
+    };
+    attempt.run().await;
+}
+
+struct Attempt<E: Errand> {
     way: Way,
-    asked: Asked<P>,
+    errand: E,
     ticket: Ticket,
     line: Line,
-    /// A refusal that a fault asked for and that the provider keeps under its key.
-    injected: Option<Reply>,
     /// The rule that has fired last.
     rule: Arc<str>,
 }
 
-impl<P: Provider> Attempt<P> {
+impl<E: Errand> Attempt<E> {
     async fn run(mut self) {
-        let (asked, rules, id) = (&self.asked, &self.way.rules, self.ticket.id());
+        let (errand, rules, id) = (&self.errand, &self.way.rules, self.ticket.id());
         let asked = self.ticket.while_current(|tx| {
-            let verdict = asked.ask_before(rules);
-            reserve_to_wait(tx, asked, verdict.as_ref(), id);
+            let verdict = errand.asked().ask_before(rules);
+            if let Some(verdict) = &verdict {
+                errand.reserve_at_once(tx, verdict, id);
+            }
             verdict
         });
         let Ok(verdict) = asked else {
@@ -120,7 +111,7 @@ impl<P: Provider> Attempt<P> {
             Action::Fail(loss) => self.fail(loss),
             Action::Refuse(answer) => self.refuse(&answer).await,
             action => {
-                self.asked.whole.exempt = matches!(action, Action::Pass);
+                self.errand.asked_mut().whole.exempt = matches!(action, Action::Pass);
                 self.commit(None).await;
             }
         }
@@ -138,44 +129,37 @@ impl<P: Provider> Attempt<P> {
         match loss {
             Loss::End(how) => self.line.lose(how, self.ticket),
             Loss::Gateway(answer) => {
-                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
-                self.answer(reply, None, Fate::Answered);
+                let reply = overridden(self.errand.gateway(&refusal(&answer)), &answer);
+                self.answer(reply);
             }
         }
     }
 
     /// Refuses in the provider's own words; a status that the provider keeps under a key takes the way of the commit.
     async fn refuse(mut self, answer: &Answer) {
-        let Asked {
-            provider,
-            whole,
-            identified,
-            ..
-        } = &self.asked;
-        let refusal = refusal(answer);
-        let reply = overridden(provider.refuse(&whole.request, &identified.call, &refusal), answer);
-        if identified.key.is_some() && provider.keeps(reply.status) {
-            self.injected = Some(reply);
+        let reply = overridden(self.errand.refuse(&refusal(answer)), answer);
+        let Some(reply) = self.errand.keep(reply) else {
             return self.commit(None).await;
-        }
-        self.ticket.decide(self.asked.refusal());
-        self.answer(reply, None, Fate::Answered);
+        };
+        self.ticket.decide(self.errand.asked().refusal());
+        self.answer(reply);
     }
 
     /// Reserves the key, if there is one, and waits. Who waits at a barrier reserves nothing: all that are let go race for the key.
     async fn pause_before(mut self, pause: Pause, verdict: &Verdict) {
-        let mut reserved = None;
         let gathers = matches!(pause, Pause::Hold { barrier: Some(_) });
-        if let Some(key) = self.asked.key().filter(|_| !gathers).cloned() {
-            reserved = Some((self.settle(Until::Reserved).await, key));
-        }
+        let reserved = if gathers {
+            Ok(Reserved::Nothing)
+        } else {
+            self.errand.reserve(&mut self.ticket, &self.way.rules).await
+        };
         // Noted after: who sees in the journal that it waits must find the key reserved.
         self.fire(verdict);
         let reservation = match reserved {
-            None => None,
-            Some((Ok((None, _)), key)) => Some(Reservation::guard(&self.ticket, &key)),
-            Some((Ok((Some(settled), verdict)), _)) => return self.after(settled, verdict).await,
-            Some((Err(Stale), _)) => return self.line.lose(How::Close, self.ticket),
+            Ok(Reserved::Nothing) => None,
+            Ok(Reserved::Key(reservation)) => Some(reservation),
+            Ok(Reserved::Settled(settled, verdict)) => return self.after(*settled, verdict).await,
+            Err(Stale) => return self.line.lose(How::Close, self.ticket),
         };
         match self.pause(pause, Point::Before).await {
             Paused::GoOn => self.commit(reservation).await,
@@ -194,76 +178,65 @@ impl<P: Provider> Attempt<P> {
     }
 
     async fn commit(mut self, reservation: Option<Reservation>) {
-        let settled = self.settle(Until::Committed).await;
+        let settled = self.errand.commit(&mut self.ticket, &self.way.rules).await;
         drop(reservation);
         match settled {
-            Ok((Some(settled), verdict)) => self.after(settled, verdict).await,
-            Ok((None, _)) | Err(Stale) => self.line.lose(How::Close, self.ticket),
+            Ok((settled, verdict)) => self.after(settled, verdict).await,
+            Err(Stale) => self.line.lose(How::Close, self.ticket),
         }
-    }
-
-    /// Passes through the provider in one transact: the key, the objects, the saved answer, the count, and the rules' word on it.
-    async fn settle(&mut self, until: Until) -> Result<(Option<Settled>, Option<Verdict>), Stale> {
-        let id = self.ticket.id();
-        let (asked, injected, rules) = (&self.asked, self.injected.as_ref(), &self.way.rules);
-        let settled = self.ticket.transact(
-            |tx| pass_through(tx, asked, injected, until, id),
-            |settled, _| {
-                let Some(settled) = settled else {
-                    return (None, None);
-                };
-                let outcome = settled.outcome;
-                let verdict = asked.ask_after(rules, outcome, settled.from_accepted);
-                let correlations = asked.identified.correlations.clone();
-                (Some(Decision { outcome, correlations }), verdict)
-            },
-        );
-        settled.await
     }
 
     /// Does what the rules said after the commit, then answers.
     async fn after(mut self, settled: Settled, verdict: Option<Verdict>) {
-        let reply = settled.reply;
-        self.record(&reply);
+        let said = Said {
+            reply: settled.reply,
+            passing: settled.passing,
+        };
+        self.record(&said.reply);
         if let Some(verdict) = &verdict {
             self.fire(verdict);
         }
-        if !reply.delay.is_zero() {
-            match self.pause(Pause::Delay(reply.delay), Point::After).await {
+        if !said.reply.delay.is_zero() {
+            match self.pause(Pause::Delay(said.reply.delay), Point::After).await {
                 Paused::GoOn => {}
                 _ => return self.line.lose(How::Close, self.ticket),
             }
         }
         let pause = match verdict.map(|v| v.action) {
-            Some(Action::Drop(how)) => return self.drop_answer(reply, how),
+            Some(Action::Drop(how)) => return self.drop_answer(said, how).await,
             Some(Action::Error(answer)) => {
-                let reply = overridden(self.asked.provider.gateway(&refusal(&answer)), &answer);
-                return self.send(reply, None, Fate::Withheld);
+                let reply = overridden(self.errand.gateway(&refusal(&answer)), &answer);
+                said.drain().await;
+                return self.send(reply.into(), None, Fate::Withheld);
             }
             Some(Action::Hold { barrier }) => Pause::Hold { barrier },
             Some(Action::Delay(delay)) => Pause::Delay(delay),
             None | Some(Action::Pass | Action::Fail(_) | Action::Refuse(_) | Action::Tamper(_)) => {
-                return self.send(reply, None, Fate::Answered);
+                return self.send(said, None, Fate::Answered);
             }
         };
         match self.pause(pause, Point::After).await {
-            Paused::GoOn => self.send(reply, None, Fate::Answered),
-            Paused::Drop(how) => self.drop_answer(reply, how),
+            Paused::GoOn => self.send(said, None, Fate::Answered),
+            Paused::Drop(how) => self.drop_answer(said, how).await,
             Paused::Left | Paused::Over => self.line.lose(How::Close, self.ticket),
         }
     }
 
-    fn drop_answer(self, reply: Reply, how: How) {
+    /// Loses an answer, once whoever said it has said all of it.
+    async fn drop_answer(self, said: Said, how: How) {
         match how {
-            How::Truncate { bytes } => self.send(reply, Some(bytes), Fate::Answered),
-            how => self.line.lose(how, self.ticket),
+            How::Truncate { bytes } => self.send(said, Some(bytes), Fate::Answered),
+            how => {
+                said.drain().await;
+                self.line.lose(how, self.ticket);
+            }
         }
     }
 
     /// Records a reply that did not come through the provider, and sends it.
-    fn answer(self, reply: Reply, cut: Option<u64>, whole: Fate) {
+    fn answer(self, reply: Reply) {
         self.record(&reply);
-        self.send(reply, cut, whole);
+        self.send(reply.into(), None, Fate::Answered);
     }
 
     fn record(&self, reply: &Reply) {
@@ -271,24 +244,48 @@ impl<P: Provider> Attempt<P> {
         self.ticket.note(|entry| entry.answer = Some(answered));
     }
 
-    fn send(self, reply: Reply, cut: Option<u64>, whole: Fate) {
-        self.line.answer(Outgoing::new(reply, cut, whole, self.ticket));
+    fn send(self, said: Said, cut: Option<u64>, whole: Fate) {
+        let mut outgoing = Outgoing::new(said.reply, cut, whole, self.ticket);
+        outgoing.passing = said.passing;
+        self.line.answer(outgoing);
     }
 
     async fn pause(&self, pause: Pause, point: Point) -> Paused {
+        let asked = self.errand.asked();
         let held = Held {
             id: String::new(),
-            scope: Some(Arc::clone(&self.asked.scope)),
-            provider: self.asked.provider.about().name.into(),
-            operation: Some(self.asked.whole.operation.name.into()),
+            scope: Some(Arc::clone(&asked.scope)),
+            provider: asked.about.name.into(),
+            operation: Some(asked.whole.operation.name.into()),
             attempt: Some(self.ticket.id()),
-            key: self.asked.identified.name.clone(),
+            key: asked.name.clone(),
             point,
             rule: Arc::clone(&self.rule),
             since: rfc3339(Some(time::OffsetDateTime::now_utc())),
             barrier: None,
         };
         self.way.pause(pause, held, self.line.gone(), self.ticket.over()).await
+    }
+}
+
+/// Is an answer before it is sent.
+struct Said {
+    reply: Reply,
+    passing: Option<Box<Passing>>,
+}
+
+impl Said {
+    /// Takes in all that still comes of it, and lets it go.
+    async fn drain(self) {
+        if let Some(passing) = self.passing {
+            passing.drain().await;
+        }
+    }
+}
+
+impl From<Reply> for Said {
+    fn from(reply: Reply) -> Self {
+        Self { reply, passing: None }
     }
 }
 

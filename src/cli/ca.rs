@@ -74,7 +74,7 @@ fn certificate(pem: Vec<u8>) -> Option<Vec<u8>> {
 mod tests {
     use super::Failure;
     use crate::cli::testing::Stub;
-    use crate::server::tls::Authority;
+    use crate::net::tls::Authority;
 
     #[tokio::test]
     async fn from_the_suite_and_from_its_folder_comes_the_same_certificate() {

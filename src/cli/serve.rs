@@ -22,6 +22,15 @@ pub async fn run(config: Config, console: &mut Console<'_>) -> Result<Answer, Fa
         .map_err(|error| Failure::Usage(format!("cannot start: {error}")))?;
     let addresses = serde_json::to_value(suite.addresses()).unwrap_or_default();
     console.out.write_all(listing(&addresses).as_bytes())?;
+    for relay in suite.relays().list() {
+        let line = format!(
+            "  relay  {}: {} -> {}\n",
+            relay.spec.name,
+            relay.url(),
+            relay.spec.upstream
+        );
+        console.out.write_all(line.as_bytes())?;
+    }
     console.out.flush()?;
     signals.next().await;
     tracing::info!("stopping");

@@ -47,6 +47,12 @@ impl Config {
         for host in &self.allow_host {
             builder = builder.allow_host(host.clone());
         }
+        for spec in &self.relays {
+            builder = builder.relay(spec.clone());
+        }
+        if let Some(file) = &self.upstream_ca {
+            builder = builder.upstream_ca(file);
+        }
         for given in &self.faults {
             let source = match given.source.origin {
                 Origin::File => Source::File,

@@ -41,6 +41,10 @@ pub struct Config {
     pub smtp: Vec<Listen>,
     /// SMTPS listeners; none when turned off.
     pub smtps: Vec<Listen>,
+    /// Relays.
+    pub relays: Vec<crate::relay::Spec>,
+    /// Further authorities that relays trust.
+    pub upstream_ca: Option<PathBuf>,
     /// Fault rules as they were written: those of the file first, then of flags, then of the environment.
     pub faults: Vec<Given>,
     /// What every world begins with.
@@ -176,6 +180,8 @@ impl Config {
             https: Vec::new(),
             smtp: Vec::new(),
             smtps: Vec::new(),
+            relays: Vec::new(),
+            upstream_ca: None,
             faults: Vec::new(),
             seed: None,
             ca: None,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
 use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
+use crate::relay::Spec;
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ type Field<T> = fn(&mut Config) -> &mut T;
 pub(super) enum Kind {
     Listeners(Field<Vec<Listen>>),
     Faults(Field<Vec<Given>>),
+    Relays(Field<Vec<Spec>>),
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
     Hosts(Field<Vec<AllowHost>>),
@@ -59,6 +61,8 @@ pub static SETTINGS: &[Setting] = &[
     row("https", LISTENERS, "ADDR", "127.0.0.1:8443", "Listen for HTTPS: the same, with a certificate for any name from the suite's own CA", Kind::Listeners(|c| &mut c.https)),
     row("smtp", LISTENERS, "ADDR", "127.0.0.1:1025", "Listen for SMTP: a sink that takes every mail", Kind::Listeners(|c| &mut c.smtp)),
     row("smtps", LISTENERS, "ADDR", "127.0.0.1:1465", "Listen for SMTP inside TLS", Kind::Listeners(|c| &mut c.smtps)),
+    row("relay", LISTENERS, "RELAY", "", "Relay to a real provider, counted and with faults: name=LISTEN,UPSTREAM[;option=value]…, as in pay=127.0.0.1:9000,https://api.example.com. Repeatable", Kind::Relays(|c| &mut c.relays)),
+    row("upstream_ca", LISTENERS, "FILE", "", "Let relays trust the certificates of this PEM file too, beside the public authorities", Kind::Path(|c| &mut c.upstream_ca)),
     row("allow_host", GENERAL, "HOST", "", "Let clients of the forward proxy through to this host (a name, an address, or *.example.com); any other host that the suite does not play is refused. Repeatable", Kind::Hosts(|c| &mut c.allow_host)),
     row("fault", GENERAL, "RULE", "", "Arm a fault rule, as JSON or as 'drop-after-commit; how=reset; on=1'. Repeatable; the file's rules, flags' and the environment's are all armed, in this order", Kind::Faults(|c| &mut c.faults)),
     row("seed", GENERAL, "FILE", "", "Let every scope begin with the objects of this TOML or JSON file, such as a customer cus_123; a reset makes them anew", Kind::Seed(|c| &mut c.seed)),
@@ -112,7 +116,12 @@ impl Setting {
     pub fn many(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Listeners(_) | Kind::Faults(_) | Kind::Mechanisms(_) | Kind::Names(_) | Kind::Hosts(_)
+            Kind::Listeners(_)
+                | Kind::Faults(_)
+                | Kind::Relays(_)
+                | Kind::Mechanisms(_)
+                | Kind::Names(_)
+                | Kind::Hosts(_)
         )
     }
 
@@ -136,6 +145,17 @@ impl Kind {
                 for (listen, source) in each(values, problems, Listen::parse) {
                     match taken.claim(listen, source) {
                         Ok(()) => field(config).push(listen),
+                        Err(problem) => problems.push(problem),
+                    }
+                }
+            }
+            Self::Relays(field) => {
+                for (spec, source) in each(values, problems, |text| Spec::parse(text).map_err(|e| e.to_string())) {
+                    let named = field(config).iter().any(|other| other.name == spec.name);
+                    let twice = named
+                        .then(|| Problem::new(source.clone(), format!("there is a relay `{}` already", spec.name)));
+                    match twice.map_or_else(|| taken.claim(spec.listen, source), Err) {
+                        Ok(()) => field(config).push(spec),
                         Err(problem) => problems.push(problem),
                     }
                 }

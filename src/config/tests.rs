@@ -34,6 +34,7 @@ fn samples(setting: &Setting) -> [&'static str; 3] {
         ("SIZE", _) => ["11KiB", "12MB", "13"],
         ("TIME", _) => ["11ms", "12s", "13m"],
         ("RULE", _) => ["pass", "refuse; status=402", r#"{"mode":"pass"}"#],
+        ("RELAY", _) => ["a=:0,http://x", "b=:0,http://x", "c=:0,https://x"],
         // It is read at once: any file of TOML will do here.
         (_, "seed") => [
             concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
@@ -52,6 +53,11 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "https" => format!("{:?}", config.https),
         "smtp" => format!("{:?}", config.smtp),
         "smtps" => format!("{:?}", config.smtps),
+        "relay" => format!(
+            "{:?}",
+            config.relays.iter().map(|relay| &relay.name).collect::<Vec<_>>()
+        ),
+        "upstream_ca" => format!("{:?}", config.upstream_ca),
         "fault" => format!("{:?}", config.faults.iter().map(|rule| &rule.text).collect::<Vec<_>>()),
         "config" => format!("{:?}", config.config),
         "seed" => format!("{:?}", config.seed.map(|seed| seed.path)),

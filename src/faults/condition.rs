@@ -92,6 +92,15 @@ pub(super) fn check<'r, 'f>(conditions: &'r [Condition], facts: &Facts<'f>) -> R
     first.map_or(Ok(()), Err)
 }
 
+/// Tells whether these conditions need the body of a provider's attempts.
+pub(super) fn looks_into_body(conditions: &[Condition], provider: &str) -> bool {
+    let is_other = |condition: &Condition| match (&condition.field, &condition.wanted) {
+        (Field::Provider, Wanted::Text(pattern)) => !pattern.matches(provider),
+        _ => false,
+    };
+    conditions.iter().any(|condition| condition.field.is_dear()) && !conditions.iter().any(is_other)
+}
+
 impl Miss<'_, '_> {
     pub(super) fn nearness(&self) -> Nearness {
         if self.alone {

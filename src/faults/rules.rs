@@ -181,6 +181,15 @@ impl Rules {
         }
     }
 
+    /// Says whether a rule that may be about this provider looks into bodies.
+    #[must_use]
+    pub fn look_into_bodies(&self, provider: &str) -> bool {
+        let now = (self.clock)();
+        let set = self.lock();
+        let mut armed = set.rules.iter().filter(|rule| rule.is_armed(now));
+        armed.any(|rule| condition::looks_into_body(&rule.spec.conditions, provider))
+    }
+
     /// Lists the numbers of content bytes, in rising order, at which rules for [`Step::MidData`](super::Step::MidData)
     /// are to be asked, with that number as [`Facts::content_bytes`].
     #[must_use]

@@ -130,11 +130,17 @@ impl Bodies {
     ///
     /// `head` is its header block, kept for good if `keep_head`.
     pub fn keep(&self, head: Bytes, content: Bytes, keep_head: bool) -> Body {
+        let whole = (content.len() as u64, Sha256::digest(&content).into());
+        self.keep_part(head, content, whole, keep_head)
+    }
+
+    /// Keeps a part of a body of which size and hash are known; lets the oldest go while the budget is passed.
+    pub fn keep_part(&self, head: Bytes, content: Bytes, (size, hash): (u64, [u8; 32]), keep_head: bool) -> Body {
         self.total
             .fetch_add((head.len() + content.len()) as u64, Ordering::Relaxed);
         let slot = Arc::new(Slot {
-            size: content.len() as u64,
-            hash: Sha256::digest(&content).into(),
+            size,
+            hash,
             held: Mutex::new(Held {
                 head,
                 content: Some(content),

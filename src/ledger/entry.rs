@@ -80,6 +80,25 @@ pub enum Recorded {
     Content(Content),
 }
 
+/// Holds what is known of an attempt that went through a relay.
+#[derive(Clone, Debug, Default)]
+pub struct Relayed {
+    /// How many bytes of bodies, or of a connection, went to the upstream.
+    pub up: u64,
+    /// How many came from it.
+    pub down: u64,
+    /// When the last byte of the request had come.
+    pub request_end: Option<OffsetDateTime>,
+    /// When the first of the upstream's answer came.
+    pub first_byte: Option<OffsetDateTime>,
+    /// When the last of it came.
+    pub last_byte: Option<OffsetDateTime>,
+    /// When the last fault fired.
+    pub fault: Option<OffsetDateTime>,
+    /// When the client left before it was answered.
+    pub client_left: Option<OffsetDateTime>,
+}
+
 /// Holds all that is known of one attempt.
 #[derive(Clone, Debug)]
 #[expect(
@@ -107,6 +126,7 @@ pub struct Entry {
     pub sent: u64,
     pub request: Option<Body>,
     pub answer: Option<Answered>,
+    pub relayed: Option<Box<Relayed>>,
 }
 
 impl Entry {
@@ -114,6 +134,13 @@ impl Entry {
     #[must_use]
     pub fn closed(&self) -> bool {
         self.outcome.is_some() && self.fate.is_some()
+    }
+
+    /// Notes evidence, if the attempt goes through a relay.
+    pub fn note_relayed(&mut self, note: impl FnOnce(&mut Relayed, OffsetDateTime)) {
+        if let Some(relayed) = &mut self.relayed {
+            note(relayed, OffsetDateTime::now_utc());
+        }
     }
 
     /// Renders the one line that `--log text` prints:
@@ -152,7 +179,7 @@ impl Entry {
             .map(|c| (c.by.to_owned(), hex(&c.hash).into()))
             .collect();
         let (client, connection) = self.arrival.peer.shown();
-        serde_json::json!({
+        let mut rendered = serde_json::json!({
             "id": self.id,
             "revision": self.revision,
             "generation": self.generation,
@@ -188,6 +215,23 @@ impl Entry {
                 "headers": answer.headers,
                 "body": answer.content.bytes().map(|c| shown(&c)),
             })),
+        });
+        if let Some(relayed) = &self.relayed {
+            rendered["relay"] = relayed.render();
+        }
+        rendered
+    }
+}
+
+impl Relayed {
+    fn render(&self) -> serde_json::Value {
+        serde_json::json!({
+            "bytes": {"up": self.up, "down": self.down},
+            "request_end": rfc3339(self.request_end),
+            "first_byte": rfc3339(self.first_byte),
+            "last_byte": rfc3339(self.last_byte),
+            "fault": rfc3339(self.fault),
+            "client_left": rfc3339(self.client_left),
         })
     }
 }

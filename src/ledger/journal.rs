@@ -233,6 +233,12 @@ impl Ledger {
         self.0.bodies.keep(head, content, keep_head)
     }
 
+    /// Keeps a part of a body within the budget, with size and hash of the whole.
+    #[must_use]
+    pub fn keep_part(&self, head: Bytes, part: Bytes, size: u64, hash: [u8; 32]) -> Body {
+        self.0.bodies.keep_part(head, part, (size, hash), false)
+    }
+
     /// Makes the record of an answer.
     #[must_use]
     pub fn record(&self, reply: &Reply) -> Answered {

@@ -15,7 +15,7 @@ mod strays;
 
 pub use bodies::{Bodies, Body};
 pub use counts::{Book, Correlation, Counts, Decided, Effect, Hash, Summary, hash};
-pub use entry::{Answered, Arrival, Entry, Fired, Peer, Recorded, rfc3339};
+pub use entry::{Answered, Arrival, Entry, Fired, Peer, Recorded, Relayed, rfc3339};
 pub use journal::{Ledger, Limits};
 pub use outcome::{Class, Fate, Outcome};
 pub use reply::{Content, Reply, View};

@@ -268,6 +268,7 @@ impl Ticket {
             sent: 0,
             request: None,
             answer: None,
+            relayed: None,
         });
         drop(state);
         Some(Self {
@@ -340,7 +341,10 @@ impl Ticket {
 
     /// Notes the rule that fired.
     pub fn note_fired(&self, fired: Fired) {
-        self.note(|entry| entry.fired.push(fired));
+        self.note(|entry| {
+            entry.fired.push(fired);
+            entry.note_relayed(|relayed, now| relayed.fault = Some(now));
+        });
     }
 
     /// Runs a closure over the world and commits what it changed, all or nothing.

@@ -12,11 +12,13 @@ use super::{Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartErr
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Postman, Way, Wrong};
 use crate::deliver::{Allowed, Courier};
-use crate::faults::{self, Catalog, Known, Protocol, Rules};
+use crate::faults::{self, Catalog, Rules};
 use crate::ledger::{self, Ledger, Strays};
 use crate::mocks::Mocks;
 use crate::mocks::stripe::Stripe;
-use crate::server::tls::Authority;
+use crate::net::House;
+use crate::net::tls::Authority;
+use crate::relay::{Bound, Relays, Roots, Spec};
 use crate::server::{Listener, Proxy, Shared};
 use crate::store::{Beginning, Store};
 
@@ -39,6 +41,8 @@ pub struct Builder {
     allowed: Allowed,
     let_through: Vec<AllowHost>,
     connector: Option<Arc<dyn Connect>>,
+    relays: Vec<Spec>,
+    upstream_ca: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +70,8 @@ impl Default for Builder {
             allowed: Allowed::default(),
             let_through: Vec::new(),
             connector: None,
+            relays: Vec::new(),
+            upstream_ca: None,
         }
     }
 }
@@ -94,6 +100,18 @@ impl Builder {
     /// Keeps the CA in a folder.
     pub fn ca(mut self, dir: impl Into<PathBuf>) -> Self {
         self.ca = Some(dir.into());
+        self
+    }
+
+    /// Runs one more relay.
+    pub fn relay(mut self, spec: Spec) -> Self {
+        self.relays.push(spec);
+        self
+    }
+
+    /// Lets relays trust the certificates of this PEM file too, beside the public authorities.
+    pub fn upstream_ca(mut self, file: impl Into<PathBuf>) -> Self {
+        self.upstream_ca = Some(file.into());
         self
     }
 
@@ -181,56 +199,62 @@ impl Builder {
         let ledger = Ledger::new(self.ledger);
         self.stripe.allowed = self.allowed.clone();
         let mocks = Mocks::new(&ledger, self.stripe.clone(), self.orders_require_key);
-        let mut providers = mocks.about();
-        providers.push(&admin::DELIVERIES);
-        let providers: Arc<[&'static About]> = providers.into();
-        let catalog = Arc::new(catalog(&providers));
-        let rules = self.rules(&catalog)?;
+        let mut about = mocks.about();
+        about.push(&admin::DELIVERIES);
+        let about: Arc<[&'static About]> = about.into();
         let objects = Objects::default().and(&mocks.stripe).and(&mocks.orders);
         let beginning = self.beginning(&objects)?;
-        let authority = Authority::open(self.ca.as_deref())?;
         let stop = CancellationToken::new();
-        let courier = Courier::new(self.allowed, [authority.pem()])?.until(stop.clone());
-        let mut listeners = Vec::new();
-        for (kind, listen) in self.listen {
-            listeners.push(Listener::bind(kind, listen).await?);
-        }
-        if listeners.iter().any(Listener::is_exposed) {
-            self.guard = self.guard.exposed();
-        }
-        let addresses = Addresses::of(&listeners);
-        let admin = Admin {
+        let house = House {
             way: Way {
                 store: Store::beginning_with(ledger, beginning),
-                rules,
+                rules: Rules::new(),
                 holds: Holds::default(),
                 stop,
                 tasks: TaskTracker::new(),
                 hang_cap: self.hang_cap,
             },
-            providers,
+            arriving: Budget::new(self.arriving),
+            limits: self.limits,
+            authority: Authority::open(self.ca.as_deref())?,
+            permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
+        };
+        let courier =
+            Courier::new(std::mem::take(&mut self.allowed), [house.authority.pem()])?.until(house.way.stop.clone());
+        let names = about.iter().map(|about| about.name).collect();
+        let relays = Relays::new(house.clone(), Roots::open(self.upstream_ca.as_deref())?, names);
+        let mut bound = Vec::new();
+        for spec in std::mem::take(&mut self.relays) {
+            bound.push(relays.bind(spec).await?);
+        }
+        self.arm(&house.way.rules, &admin::catalog(&about, &relays))?;
+        let mut listeners = Vec::new();
+        for (kind, listen) in std::mem::take(&mut self.listen) {
+            listeners.push(Listener::bind(kind, listen).await?);
+        }
+        let guard = self.guard.exposed(listeners.iter().any(Listener::is_exposed));
+        let addresses = Addresses::of(&listeners);
+        let admin = Admin {
+            way: house.way.clone(),
+            mocks: about,
+            relays,
             objects,
-            catalog,
             courier,
             strays: Strays::default(),
-            ca: authority.pem().into(),
-            guard: self.guard,
+            ca: house.authority.pem().into(),
+            guard,
             addresses: Arc::new(OnceLock::from(serde_json::to_value(&addresses).unwrap_or_default())),
         };
         let shared = Arc::new(Shared {
-            way: admin.way.clone(),
+            house,
             mocks,
             admin: admin::router(admin.clone()),
             strays: admin.strays.clone(),
-            arriving: Budget::new(self.arriving),
-            limits: self.limits,
             smtp: self.smtp,
-            authority,
             proxy: Proxy {
                 allowed: self.let_through.into(),
                 connector: self.connector.unwrap_or_else(|| Proxy::default().connector),
             },
-            permits: Arc::new(tokio::sync::Semaphore::new(self.limits.connections)),
         });
         let clockwork = Clockwork::default()
             .and(&shared.mocks.stripe)
@@ -239,12 +263,12 @@ impl Builder {
         for listener in listeners {
             listener.serve(&shared);
         }
+        bound.into_iter().for_each(Bound::serve);
         Ok(Suite { admin, addresses })
     }
 
     /// Arms the rules that were given, in their order; all problems are reported together.
-    fn rules(&self, catalog: &Catalog) -> Result<Rules, StartError> {
-        let rules = Rules::new();
+    fn arm(&self, rules: &Rules, catalog: &Catalog) -> Result<(), StartError> {
         let mut problems = Vec::new();
         for given in &self.faults {
             let armed = read_rules(&given.text, catalog)
@@ -254,7 +278,7 @@ impl Builder {
             }
         }
         if problems.is_empty() {
-            Ok(rules)
+            Ok(())
         } else {
             Err(StartError::Faults(problems))
         }
@@ -268,20 +292,4 @@ impl Builder {
         let lines = |wrong: Vec<Wrong>| wrong.iter().map(|wrong| format!("{place}: {wrong}")).collect();
         admin::beginning(objects, seed).map_err(|wrong| StartError::Seed(lines(wrong)))
     }
-}
-
-fn catalog(providers: &[&'static About]) -> Catalog {
-    let known = providers.iter().map(|about| Known {
-        name: about.name.to_owned(),
-        protocol: if about.name == crate::mocks::MAIL {
-            Protocol::Smtp
-        } else if about.name == crate::mocks::WEBHOOKS {
-            Protocol::Sent
-        } else {
-            Protocol::Http
-        },
-        operations: about.operations.iter().map(|o| o.name.to_owned()).collect(),
-        fixed_scope: None,
-    });
-    Catalog::new(known.collect())
 }

@@ -16,6 +16,7 @@ mod layering;
 mod leaving;
 mod objects;
 mod proxy;
+mod relay;
 mod reservations;
 mod reset;
 mod scopes;

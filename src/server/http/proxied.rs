@@ -1,14 +1,15 @@
 //! A request that asks the listener to be its proxy: CONNECT, or the absolute form.
 
+use std::sync::Arc;
+
 use http::header::{self, HeaderValue};
 use http::{Method, Response, StatusCode, Uri, request};
 use hyper::body::Incoming;
 
-use super::body::Outbound;
-use super::respond::{Answer, own};
 use super::route::{Tunnel, proxy_scope};
-use super::{Connection, Next};
 use crate::admin;
+use crate::net::http::body::Outbound;
+use crate::net::http::{Answer, Connection, own};
 use crate::server::Shared;
 use crate::server::proxy::{self, Behind, Target};
 use crate::store::Scope;
@@ -29,7 +30,7 @@ pub(super) fn is_asked(head: &request::Parts) -> bool {
 }
 
 /// Decides what becomes of a request to the proxy.
-pub(super) async fn meet(shared: &Shared, connection: &Connection, head: &mut request::Parts) -> Met {
+pub(super) async fn meet(shared: &Arc<Shared>, connection: &Connection, head: &mut request::Parts) -> Met {
     match find(head) {
         Err(wrong) => refused(StatusCode::BAD_REQUEST, wrong),
         Ok((target, scope)) if head.method == Method::CONNECT => connect(shared, connection, target, scope).await,
@@ -61,19 +62,25 @@ fn find(head: &request::Parts) -> Result<(Target, Option<Scope>), String> {
     Ok((target, scope))
 }
 
-async fn connect(shared: &Shared, connection: &Connection, target: Target, scope: Option<Scope>) -> Met {
-    let next = match shared.proxy.behind(&target) {
-        Behind::Played(owner) => Next::Intercept(target, Tunnel { owner, scope }),
-        Behind::Refused => return turn_away(shared, &target, scope),
+async fn connect(shared: &Arc<Shared>, connection: &Connection, target: Target, scope: Option<Scope>) -> Met {
+    let (shared, peer) = (Arc::clone(shared), connection.peer);
+    let ended = match shared.proxy.behind(&target) {
+        Behind::Played(owner) => connection.hand_over(move |stream| {
+            let tunnel = Tunnel { owner, scope };
+            proxy::intercept(shared, stream, peer, target, tunnel)
+        }),
+        Behind::Refused => return turn_away(&shared, &target, scope),
         Behind::Allowed => match shared.proxy.reach(&target).await {
-            Ok(upstream) => Next::PassThrough(target, upstream),
+            Ok(upstream) => connection.hand_over(move |stream| async move {
+                proxy::pass_through(&shared, stream, upstream, &target).await;
+            }),
             Err(error) => {
                 let (status, text) = proxy::failed(&target, &error);
                 return refused(status, text);
             }
         },
     };
-    Met::Answered(Err(connection.then(next)))
+    Met::Answered(Err(ended))
 }
 
 fn absolute(

@@ -2,42 +2,39 @@
 
 use std::sync::Arc;
 
-use axum::response::IntoResponse;
 use http::{Request, Response, StatusCode, request};
 use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::Connection;
-use super::body::{self, Broken, Outbound};
 use super::proxied::{self, Met};
 use super::route::{Owner, Route, Tunnel, route};
 use crate::admin;
-use crate::attempt::{Delivery, HttpProvider, HttpRequest, Kind, Line, Outgoing, Whole, carry_out};
-use crate::faults::{InRequest, parse_header};
+use crate::attempt::{HttpProvider, HttpRequest, Kind, Line, Outgoing, Whole, carry_out};
 use crate::ledger::{Arrival, Fate, Outcome, Reply, secrets};
+use crate::net::ending::Ending;
+use crate::net::http::body::{self, Broken, Outbound};
+use crate::net::http::{Answer, Connection, answer, faults_of, own};
 use crate::server::Shared;
-use crate::server::ending::Ending;
-use crate::store::Ticket;
+use crate::store::{Scope, Ticket};
 
-/// Says that the connection ends here, in the way that it has been told.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection ends here")]
-pub(crate) struct Ended;
-
-pub(super) type Answer = Result<Response<Outbound>, Ended>;
-
-/// Answers one request, or ends the connection.
-pub(crate) async fn respond(shared: &Arc<Shared>, connection: &Connection, request: Request<Incoming>) -> Answer {
+/// Answers one request, or ends the connection. A request in a tunnel asks for no other.
+pub(crate) async fn respond(
+    shared: &Arc<Shared>,
+    connection: &Connection,
+    tunnel: Option<&Tunnel>,
+    request: Request<Incoming>,
+) -> Answer {
     connection.arrived();
     let (mut head, incoming) = request.into_parts();
-    if connection.tunnel.is_none() && proxied::is_asked(&head) {
+    if tunnel.is_none() && proxied::is_asked(&head) {
         match proxied::meet(shared, connection, &mut head).await {
             Met::Here(tunnel) => return dispatch(shared, connection, tunnel.as_ref(), head, incoming).await,
             Met::Forward(target) => return Ok(proxied::forward(shared, &target, head, incoming).await),
             Met::Answered(answer) => return answer,
         }
     }
-    dispatch(shared, connection, connection.tunnel.as_ref(), head, incoming).await
+    dispatch(shared, connection, tunnel, head, incoming).await
 }
 
 /// Hands a request to whose it is.
@@ -134,7 +131,7 @@ async fn attempt<P: HttpProvider>(
         line: secrets::clean(&line).into_owned(),
         peer: connection.peer,
     };
-    let base = connection.base(&head, route.scope.as_ref());
+    let base = base(connection, &head, route.scope.as_ref());
     let ticket = match shared.way.store.begin(&route.scope.unwrap_or_default(), arrival) {
         Ok(ticket) => ticket,
         Err(full) => {
@@ -165,15 +162,18 @@ async fn attempt<P: HttpProvider>(
         .way
         .tasks
         .spawn(carry_out(shared.way.clone(), Arc::clone(provider), whole, ticket, line));
-    tokio::select! {
-        biased;
-        () = connection.gone.cancelled() => Err(connection.end(Ending::Gone)),
-        delivery = delivery => match delivery {
-            Ok(Delivery::Answer(outgoing)) => Ok(answer(connection, outgoing)),
-            Ok(Delivery::Lose { how, over }) => Err(connection.end(Ending::Fault(how, over))),
-            Err(_) => Err(connection.end(Ending::Close)),
-        },
-    }
+    let read = CancellationToken::new();
+    read.cancel();
+    connection.wait(delivery, &read).await
+}
+
+/// Returns what stands before a path by which the client of a request reaches the same world without naming it otherwise.
+fn base(connection: &Connection, head: &request::Parts, scope: Option<&Scope>) -> String {
+    let host = head.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
+    let scheme = if connection.secure { "https" } else { "http" };
+    let prefix = scope.filter(|scope| **scope != Scope::default());
+    let prefix = prefix.map_or(String::new(), |scope| format!("/~{scope}"));
+    format!("{scheme}://{}{prefix}", host.unwrap_or("localhost"))
 }
 
 /// Answers a request whose body did not become whole; nothing was looked at, so there is no effect.
@@ -191,44 +191,4 @@ fn turn_away(shared: &Shared, connection: &Connection, mut ticket: Ticket, kind:
         .header("content-type", "application/json")
         .header("connection", "close");
     Ok(answer(connection, Outgoing::new(reply, None, Fate::Answered, ticket)))
-}
-
-/// Hands an answer to hyper, and to the gauge that measures it.
-fn answer(connection: &Connection, outgoing: Outgoing) -> Response<Outbound> {
-    let reply = &outgoing.reply;
-    let bytes = reply.content.bytes();
-    let mut response = Response::builder().status(reply.status);
-    for (name, value) in reply.all_headers() {
-        response = response.header(name, value);
-    }
-    connection.gauge.begin(outgoing);
-    let body = |bytes| Outbound::Measured {
-        bytes,
-        gauge: connection.gauge.clone(),
-    };
-    let bytes = (!bytes.is_empty()).then_some(bytes);
-    response.body(body(bytes)).unwrap_or_else(|_| {
-        // A header that a user gave and that cannot be sent: said, never swallowed.
-        let text = admin::error(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the answer that was set for this has a header that cannot be sent",
-        )
-        .body();
-        let mut response = Response::new(body(Some(text)));
-        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-        response
-    })
-}
-
-/// Makes an answer of the suite's own.
-pub(super) fn own(response: impl IntoResponse) -> Response<Outbound> {
-    response.into_response().map(Outbound::Own)
-}
-
-fn faults_of(head: &request::Parts) -> Result<Vec<InRequest>, String> {
-    let values = head.headers.get_all("x-ackdrop-fault").iter();
-    let parsed = values.map(|value| parse_header(&String::from_utf8_lossy(value.as_bytes())));
-    parsed
-        .collect::<Result<_, _>>()
-        .map_err(|problem| format!("X-Ackdrop-Fault: {problem}"))
 }

@@ -1,9 +1,9 @@
 //! Where a request goes: decided from its head alone, before any router.
 
-use base64::Engine as _;
-use http::header::{AUTHORIZATION, HOST, HeaderName, PROXY_AUTHORIZATION};
+use http::header::{AUTHORIZATION, HOST, PROXY_AUTHORIZATION};
 use http::request;
 
+use crate::net::http::scope::{credential_scope, header_scope, split_prefix};
 use crate::server::proxy::played;
 use crate::store::{InvalidScope, Scope};
 
@@ -102,41 +102,6 @@ fn host_owner(head: &request::Parts) -> Option<Owner> {
 pub(crate) fn proxy_scope(head: &request::Parts) -> Result<Option<Scope>, InvalidScope> {
     let named = header_scope(head).or_else(|| credential_scope(head, PROXY_AUTHORIZATION));
     named.transpose()
-}
-
-/// Splits `/~name` off.
-fn split_prefix(path: &str) -> (Option<&str>, &str) {
-    let Some(rest) = path.strip_prefix("/~") else {
-        return (None, path);
-    };
-    match rest.find('/') {
-        Some(slash) => (Some(&rest[..slash]), &rest[slash..]),
-        None => (Some(rest), "/"),
-    }
-}
-
-fn header_scope(head: &request::Parts) -> Option<Result<Scope, InvalidScope>> {
-    let value = head.headers.get("x-ackdrop-scope")?;
-    Some(Scope::parse(&String::from_utf8_lossy(value.as_bytes())))
-}
-
-/// Reads the scope that a credential carries: `sk_test_~alice` or `~alice`, as Bearer or as Basic's user name.
-fn credential_scope(head: &request::Parts, header: HeaderName) -> Option<Result<Scope, InvalidScope>> {
-    let value = head.headers.get(header)?.to_str().ok()?;
-    let (scheme, credential) = value.split_once(' ')?;
-    let user = if scheme.eq_ignore_ascii_case("basic") {
-        let decoded = base64::engine::general_purpose::STANDARD
-            .decode(credential.trim())
-            .ok()?;
-        let text = String::from_utf8(decoded).ok()?;
-        text.split_once(':').map_or(text.clone(), |(user, _)| user.to_owned())
-    } else {
-        credential.trim().to_owned()
-    };
-    let name = ["sk_test_~", "rk_test_~", "pk_test_~", "~"]
-        .iter()
-        .find_map(|p| user.strip_prefix(p))?;
-    Some(Scope::parse(name))
 }
 
 #[cfg(test)]

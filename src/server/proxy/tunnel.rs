@@ -10,11 +10,12 @@ use tokio::net::TcpStream;
 
 use super::Target;
 use crate::ledger::Peer;
+use crate::net::accept::{HANDSHAKE, shake};
+use crate::net::socket::Socket;
+use crate::net::stream::Stream;
 use crate::server::Shared;
-use crate::server::accept::{HANDSHAKE, HTTP_1, shake};
+use crate::server::accept::HTTP_1;
 use crate::server::http::{self, Tunnel};
-use crate::server::socket::Socket;
-use crate::server::stream::Stream;
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// The first byte of every TLS connection: a record with a handshake in it.
@@ -48,7 +49,7 @@ async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, 
         None => return stream.close(&shared.way.stop).await,
         Some(TLS) => {
             let config = shared.authority.server_config_for(HTTP_1, &target.host);
-            match shake(config, stream, patience, &shared).await {
+            match shake(config, stream, patience, &shared.house).await {
                 Some(stream) => stream,
                 None => return,
             }

@@ -14,11 +14,11 @@ use super::speech::Speech;
 use crate::attempt::{Held, Outgoing, Pause, Paused};
 use crate::faults::Step;
 use crate::ledger::{Fate, Outcome, Peer};
+use crate::net::accept::handshake;
+use crate::net::ending::Ending;
+use crate::net::socket::Socket;
+use crate::net::stream::Stream;
 use crate::server::Shared;
-use crate::server::accept::handshake;
-use crate::server::ending::Ending;
-use crate::server::socket::Socket;
-use crate::server::stream::Stream;
 use crate::store::Ticket;
 
 /// How many bytes are read at once.

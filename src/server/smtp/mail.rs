@@ -12,7 +12,7 @@ use super::steps::Met;
 use crate::attempt::{Delivery, Describe as _, Line, Mail, Outgoing, Provider as _, Share, Whole, carry_out};
 use crate::faults::{How, InRequest, Problem, Step, parse_mail_header, parse_recipient};
 use crate::ledger::{Arrival, Outcome, secrets};
-use crate::server::ending::Ending;
+use crate::net::ending::Ending;
 use crate::store::{Ticket, TooManyScopes};
 
 /// The operation of every mail.

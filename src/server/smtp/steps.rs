@@ -6,7 +6,7 @@ use crate::attempt::{Held, Pause, Paused, Provider as _, Refusal, fired};
 use crate::faults::{Action, Answer, Facts, How, Loss, Point, Step, Verdict};
 use crate::ledger::{Fate, Fired, Outcome, rfc3339};
 use crate::mocks::smtp;
-use crate::server::ending::Ending;
+use crate::net::ending::Ending;
 use crate::store::{Scope, Stale};
 
 /// Says how a transaction has met the rules at one step.

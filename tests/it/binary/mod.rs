@@ -3,6 +3,7 @@
 mod commands;
 mod faults;
 mod objects;
+mod relay;
 mod serve;
 
 use std::io::{BufRead as _, BufReader, Read as _};

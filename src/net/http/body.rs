@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -11,8 +11,8 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 
-use crate::attempt::Budget;
-use crate::server::wire::Gauge;
+use crate::attempt::{Budget, Flow};
+use crate::net::wire::Gauge;
 
 /// Says why a body did not become whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
 }
 
 /// Says whether the client sent what it must not, rather than too little.
-fn is_malformed(error: &hyper::Error) -> bool {
+pub(crate) fn is_malformed(error: &hyper::Error) -> bool {
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
     cause.is_some_and(|e| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
 }
@@ -97,6 +97,13 @@ pub(crate) enum Outbound {
     Measured {
         /// What is left of it.
         bytes: Option<Bytes>,
+        /// What is told of its end.
+        gauge: Gauge,
+    },
+    /// One that passes through a relay, measured.
+    Passing {
+        /// What is still to come of it.
+        body: Flow,
         /// What is told of its end.
         gauge: Gauge,
     },
@@ -114,6 +121,17 @@ impl Body for Outbound {
         match self.get_mut() {
             Self::Own(body) => Pin::new(body).poll_frame(cx),
             Self::Forwarded(body) => Pin::new(body).poll_frame(cx).map_err(axum::Error::new),
+            Self::Passing { body, gauge } => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                let is_last = match &frame {
+                    None => true,
+                    Some(frame) => frame.as_ref().is_ok_and(Frame::is_trailers),
+                };
+                if is_last {
+                    gauge.body_over();
+                }
+                Poll::Ready(frame.map(|frame| frame.map_err(axum::Error::new)))
+            }
             Self::Measured { bytes, gauge } => match bytes.take() {
                 Some(bytes) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
                 None => {
@@ -128,6 +146,7 @@ impl Body for Outbound {
         match self {
             Self::Own(body) => body.is_end_stream(),
             Self::Forwarded(body) => body.is_end_stream(),
+            Self::Passing { body, .. } => body.is_end_stream(),
             Self::Measured { bytes, .. } => bytes.is_none(),
         }
     }
@@ -136,6 +155,7 @@ impl Body for Outbound {
         match self {
             Self::Own(body) => body.size_hint(),
             Self::Forwarded(body) => body.size_hint(),
+            Self::Passing { body, .. } => body.size_hint(),
             Self::Measured { bytes, .. } => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
         }
     }
@@ -144,8 +164,10 @@ impl Body for Outbound {
 impl Drop for Outbound {
     fn drop(&mut self) {
         // hyper never polls the body of an answer to HEAD, nor of a 204: there the drop is the end.
-        if let Self::Measured { gauge, .. } = self {
-            gauge.body_over();
+        match self {
+            Self::Measured { gauge, .. } => gauge.body_over(),
+            Self::Passing { body, gauge } if body.is_end_stream() => gauge.body_over(),
+            Self::Passing { .. } | Self::Own(_) | Self::Forwarded(_) => {}
         }
     }
 }

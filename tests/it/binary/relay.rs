@@ -1,0 +1,85 @@
+//! A gibibyte through a relay, in both directions, in a process of its own: its memory stays flat.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use super::Served;
+
+const LENGTH: usize = 1 << 30;
+/// How much more memory it may take.
+const MORE: u64 = 64 << 20;
+
+/// Returns the most memory that the process has had, in bytes.
+fn peak(served: &Served) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", served.child.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+fn head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+fn pour(stream: &mut TcpStream) {
+    let chunk = vec![b'x'; 1 << 20];
+    for _ in 0..LENGTH / chunk.len() {
+        stream.write_all(&chunk).unwrap();
+    }
+}
+
+fn drink(stream: &mut TcpStream) {
+    let mut chunk = vec![0; 1 << 20];
+    let mut left = LENGTH;
+    while left > 0 {
+        let most = left.min(chunk.len());
+        let read = stream.read(&mut chunk[..most]).unwrap();
+        assert!(read > 0, "{left} bytes are missing");
+        left -= read;
+    }
+}
+
+#[test]
+fn a_gibibyte_passes_in_both_directions_with_flat_memory() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = listener.local_addr().unwrap();
+    let serving = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            if head(&mut stream).starts_with("POST") {
+                drink(&mut stream);
+                stream
+                    .write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                    .unwrap();
+            } else {
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {LENGTH}\r\nconnection: close\r\n\r\n");
+                stream.write_all(head.as_bytes()).unwrap();
+                pour(&mut stream);
+            }
+        }
+    });
+    let mut served = Served::start(&["--relay", &format!("big=127.0.0.1:0,http://{upstream}")], &[]);
+    let line = served.out_line();
+    let addr = line.split("http://").nth(1).unwrap().split(' ').next().unwrap();
+    let before = peak(&served);
+    let mut up = TcpStream::connect(addr).unwrap();
+    up.write_all(format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {LENGTH}\r\n\r\n").as_bytes())
+        .unwrap();
+    pour(&mut up);
+    assert!(head(&mut up).starts_with("HTTP/1.1 201"));
+    let mut down = TcpStream::connect(addr).unwrap();
+    down.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    assert!(head(&mut down).starts_with("HTTP/1.1 200"));
+    drink(&mut down);
+    let more = peak(&served) - before;
+    assert!(more < MORE, "it took {more} bytes more");
+    serving.join().unwrap();
+    let (code, events, _) = served.ask(&["events", "--json"]);
+    assert_eq!(code, 0);
+    assert!(events.contains("1073741824"), "{events}");
+}

@@ -1,0 +1,9 @@
+//! Relays: the same faults and the same ledger before providers that are no mocks.
+
+mod http;
+mod modes;
+mod protocol;
+mod register;
+mod support;
+mod trouble;
+mod twice;
