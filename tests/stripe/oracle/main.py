@@ -27,7 +27,9 @@ def main(ours, mock, spec, folder, journals):
     for kind, path in objects.PATHS.items():
         compare(kind, path, world, ours, mock, known, report, pathlib.Path(folder))
     for path in objects.PLAIN:
-        same(path, ours.call("GET", path), mock.call("GET", path), known, report)
+        shown = ours.call("GET", path)
+        keep(pathlib.Path(folder), path.rsplit("/", 1)[-1], shown)
+        same(path, shown, mock.call("GET", path), known, report)
     parameters.check(json.load(open(spec)), ours, mock, world, objects.PATHS, report, known)
     for journal in journals:
         requests_of.replay(journal, mock, known, report)

@@ -4,6 +4,7 @@ usage: requests_of.py MOCK JOURNAL…   (main.py does it as well, with everythin
 
 import json
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -21,6 +22,7 @@ def replay(journal, mock, known, report):
         if entry["provider"] != "stripe" or entry["outcome"] not in ("accepted", "read") or entry["client"] is None:
             continue
         method, target = entry["line"].split(" ", 1)
+        target = re.sub("^/~[^/]+", "", target)
         if known.explains(f"request {method} {target.split('?')[0]}"):
             continue
         status, answer = mock.call(method, target, body=request["body"] if method == "POST" else None)
