@@ -13,7 +13,7 @@ use crate::ledger::Ledger;
 /// The name of the provider that takes mail.
 pub const MAIL: &str = "smtp";
 /// The provider that sends Stripe's webhooks.
-pub const WEBHOOKS: &str = "stripe-webhooks";
+pub const WEBHOOKS: &str = stripe::webhooks::NAME;
 
 /// Holds every provider; clones share them.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod builder;
+mod stripe_webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::store::{Scope, TooManyScopes};
 
 pub use addresses::Addresses;
 pub use builder::Builder;
+pub use stripe_webhook::StripeWebhook;
 
 pub use crate::net::{Limits, Listen};
 pub use crate::server::smtp::{Mechanism, Offer};
@@ -56,6 +58,7 @@ const STOP: Duration = Duration::from_millis(800);
 pub struct Suite {
     admin: Admin,
     addresses: Addresses,
+    stripe_webhooks: Vec<StripeWebhook>,
 }
 
 /// Says why a suite cannot start.
@@ -99,6 +102,12 @@ impl Suite {
     #[must_use]
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
+    }
+
+    /// Lists the webhook endpoints that every scope has from its begin, each with its secret.
+    #[must_use]
+    pub fn stripe_webhooks(&self) -> &[StripeWebhook] {
+        &self.stripe_webhooks
     }
 
     /// Returns the relays, to list, start and stop them.

@@ -164,7 +164,7 @@ impl Provider for Orders {
 
     /// Keeps what was executed, success or error, a taken reference included. What says "not like this" or "not now" before anything is
     /// executed is not kept: the same key may be used again.
-    fn keeps(&self, status: u16) -> bool {
+    fn keeps(&self, _: &Self::Call, status: u16) -> bool {
         !matches!(status, 400 | 401 | 403 | 405 | 408 | 413 | 415 | 429)
     }
 }

@@ -73,7 +73,7 @@ impl Shop {
             match idempotency::admit(tx, key, attempt) {
                 Admission::Fresh => {
                     let reply = self.orders.handle(tx, request, &identified.call);
-                    if self.orders.keeps(reply.status) {
+                    if self.orders.keeps(&identified.call, reply.status) {
                         idempotency::record(tx, key, &reply, self.orders.reference(&identified.call));
                     }
                     (reply, false)
@@ -247,11 +247,12 @@ async fn what_is_malformed_is_refused_and_eats_no_key() {
     let widest = format!(r#"{{"reference": "{}"}}"#, "ü".repeat(255));
     assert_eq!(shop.send(&post(Some("k"), &widest)).await.status, 201);
     assert_eq!(shop.counts(), [1, 0, 11, 0]);
+    let call = shop.orders.identify(&post(Some("k"), &widest)).call;
     for status in [400, 413, 415, 429] {
-        assert!(!shop.orders.keeps(status), "{status}");
+        assert!(!shop.orders.keeps(&call, status), "{status}");
     }
     for status in [201, 409, 422, 500, 503] {
-        assert!(shop.orders.keeps(status), "{status}");
+        assert!(shop.orders.keeps(&call, status), "{status}");
     }
 }
 

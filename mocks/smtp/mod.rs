@@ -114,7 +114,7 @@ impl Provider for Smtp {
         refusal(asked)
     }
 
-    fn keeps(&self, _: u16) -> bool {
+    fn keeps(&self, _: &Self::Call, _: u16) -> bool {
         false
     }
 

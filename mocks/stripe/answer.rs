@@ -1,7 +1,7 @@
 //! Answers: the headers that stand on each, and those that tell a first answer from a replay.
 
-use super::Call;
 use super::failure::Failure;
+use super::{Call, v2};
 use crate::attempt::HttpRequest;
 use crate::idempotency::Record;
 use crate::ledger::{Content, Reply};
@@ -11,13 +11,18 @@ pub(crate) const VERSION: &str = "2026-10-28.endive";
 
 /// Renders a refusal.
 pub(crate) fn failure(failure: &Failure, call: &Call) -> Reply {
-    Reply::new(failure.status, failure.render(&call.request_id))
+    let body = match call.v2 {
+        true => v2::render(failure),
+        false => failure.render(&call.request_id),
+    };
+    Reply::new(failure.status, body)
 }
 
 /// Says what stays under a key: what came of executing. A failed validation, a conflict, a wrong key and the limiter do not; and since a
-/// status is all there is to go by, no 400 does.
-pub(crate) fn is_kept(status: u16) -> bool {
+/// status is all there is to go by, no 400 does. API v2 keeps what succeeded, and tries again what failed.
+pub(crate) fn is_kept(call: &Call, status: u16) -> bool {
     match status {
+        _ if call.v2 => status < 300,
         200..=299 | 402 | 404 | 424 => true,
         _ => status >= 500,
     }
@@ -25,8 +30,8 @@ pub(crate) fn is_kept(status: u16) -> bool {
 
 /// Dresses an answer that comes of executing; under a key it names itself as the original, if it is kept.
 pub(crate) fn executed(reply: Reply, request: &HttpRequest, call: &Call) -> Reply {
-    let keyed = call.key.is_some() && request.method == http::Method::POST;
-    let (kept, succeeded) = (is_kept(reply.status), reply.status < 300);
+    let keyed = call.key.is_some() && !call.v2 && request.method == http::Method::POST;
+    let (kept, succeeded) = (is_kept(call, reply.status), reply.status < 300);
     let mut reply = dress(reply, request, call);
     if keyed && kept {
         reply = reply.header("original-request", &*call.request_id);
@@ -42,14 +47,19 @@ pub(crate) fn unsaved(reply: Reply, request: &HttpRequest, call: &Call) -> Reply
     dress(reply, request, call)
 }
 
-/// Answers from a record: the first body, under a request id of its own.
+/// Answers from a record: the first body, under a request id of its own. API v2 does not replay: it shows the object as it is now, and
+/// what it makes here never changes, so the body is the same and only says nothing of a replay.
 pub(crate) fn replayed(record: &Record, request: &HttpRequest, call: &Call) -> Reply {
     let mut reply = match &record.content {
         Content::Bytes(bytes) => Reply::new(record.status, bytes.clone()),
         Content::View(view) => Reply::view(record.status, std::sync::Arc::clone(view)),
     };
     reply.extra.clone_from(&record.extra);
-    dress(reply, request, call)
+    let reply = dress(reply, request, call);
+    if call.v2 {
+        return reply;
+    }
+    reply
         .header("original-request", &*record.reference)
         .header("idempotent-replayed", "true")
 }

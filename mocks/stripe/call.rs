@@ -6,7 +6,7 @@ use time::Duration;
 
 use super::failure::{Failure, Outcome};
 use super::form::{self, Fields, Value};
-use super::{answer, credentials, refusal, routes};
+use super::{answer, credentials, refusal, routes, v2};
 use crate::attempt::{HttpRequest, Identified, Kind, hash};
 use crate::idempotency::Key;
 use crate::ledger::{Correlation, Hash, Reply};
@@ -26,6 +26,8 @@ pub struct Call {
     pub(crate) key: Option<Arc<str>>,
     /// The parameters of query and body; empty where they could not be read.
     pub(crate) fields: Fields,
+    /// Whether it is of API v2.
+    pub(crate) v2: bool,
 }
 
 /// Reads a request.
@@ -35,17 +37,18 @@ pub(crate) fn identify(request: &HttpRequest) -> Identified<Call> {
         account: "".into(),
         key: key_of(request),
         fields: Fields::default(),
+        v2: v2::is_v2(&request.path),
     };
     let early = read(request, &mut call).err();
     let early = early.map(|failure| refuse(&failure, request, &call));
-    let keyed = early.is_none() && request.method == http::Method::POST;
+    let keyed = early.is_none() && takes_key(&request.method, call.v2);
     let key = call.key.as_ref().filter(|_| keyed);
     let key = key.map(|value| Key {
         partition: partition(&call.account),
         value: Arc::clone(value),
         fingerprint: fingerprint(request, &call, None),
         endpoint: request.path.as_str().into(),
-        kept: KEPT,
+        kept: if call.v2 { v2::KEPT } else { KEPT },
     });
     let writes = early.is_none() && request.operation.kind == Kind::Write;
     let correlation = || Correlation {
@@ -73,12 +76,12 @@ fn read(request: &HttpRequest, call: &mut Call) -> Outcome<()> {
     if matched.is_none() {
         return Err(refusal::unrecognized(request));
     }
-    if request.method == http::Method::POST
+    if takes_key(&request.method, call.v2)
         && let Some(key) = &call.key
     {
         check_key(key)?;
     }
-    call.fields = fields(request)?;
+    call.fields = if call.v2 { v2::fields(request) } else { fields(request) }?;
     if let Some(Value::Text(account)) = call
         .fields
         .get("account")
@@ -87,6 +90,11 @@ fn read(request: &HttpRequest, call: &mut Call) -> Outcome<()> {
         call.account = credentials::named_account(account, request)?;
     }
     Ok(())
+}
+
+/// Says whether a key has its effect on this method: POST, and with API v2 also DELETE.
+fn takes_key(method: &http::Method, v2: bool) -> bool {
+    *method == http::Method::POST || (v2 && *method == http::Method::DELETE)
 }
 
 fn fields(request: &HttpRequest) -> Outcome<Fields> {
@@ -150,4 +158,18 @@ fn refuse(failure: &Failure, request: &HttpRequest, call: &Call) -> Reply {
 fn new_request_id() -> Arc<str> {
     let letters: String = std::iter::repeat_with(fastrand::alphanumeric).take(14).collect();
     format!("req_{letters}").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+
+    use super::takes_key;
+
+    #[test]
+    fn a_key_is_for_posts_and_in_v2_for_deletes_too() {
+        assert!(takes_key(&Method::POST, false) && takes_key(&Method::POST, true));
+        assert!(!takes_key(&Method::DELETE, false) && takes_key(&Method::DELETE, true));
+        assert!(!takes_key(&Method::GET, true));
+    }
 }

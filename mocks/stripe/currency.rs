@@ -7,7 +7,7 @@ use super::failure::{Failure, Outcome};
 /// The largest amount, in minor units.
 const LARGEST: i64 = 99_999_999;
 
-const CODES: [&str; 135] = [
+static CODES: [&str; 135] = [
     "usd", "aed", "afn", "all", "amd", "ang", "aoa", "ars", "aud", "awg", "azn", "bam", "bbd", "bdt", "bgn", "bhd",
     "bif", "bmd", "bnd", "bob", "brl", "bsd", "bwp", "byn", "bzd", "cad", "cdf", "chf", "clp", "cny", "cop", "crc",
     "cve", "czk", "djf", "dkk", "dop", "dzd", "egp", "etb", "eur", "fjd", "fkp", "gbp", "gel", "gip", "gmd", "gnf",
@@ -45,6 +45,11 @@ const SMALLEST: [(&str, i64); 15] = [
 /// Is a currency that Stripe supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Currency(u8);
+
+/// Lists the codes of all currencies.
+pub(crate) fn codes() -> &'static [&'static str] {
+    &CODES
+}
 
 impl Currency {
     /// Reads a code; upper case is taken too.

@@ -12,8 +12,10 @@ use super::objects::Shown;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: u16,
-    kind: &'static str,
-    code: Option<Cow<'static, str>>,
+    pub(crate) kind: &'static str,
+    pub(crate) code: Option<Cow<'static, str>>,
+    /// The code that API v2 gives it, where v1 gives none or another.
+    pub(crate) code_in_v2: Option<&'static str>,
     decline: Option<&'static Decline>,
     pub(crate) message: Cow<'static, str>,
     pub(crate) param: Option<String>,
@@ -33,6 +35,7 @@ impl Failure {
             status,
             kind,
             code: None,
+            code_in_v2: None,
             decline: None,
             message: message.into(),
             param: None,
@@ -61,6 +64,13 @@ impl Failure {
         Self::new(404, "invalid_request_error", format!("No such {what}: '{id}'"))
             .code("resource_missing")
             .param(param)
+    }
+
+    /// Says that usage was reported already under this identifier.
+    pub(crate) fn duplicate_event(identifier: &str) -> Box<Self> {
+        let mut failure = Self::invalid(format!("An event already exists with identifier {identifier}."));
+        failure.code_in_v2 = Some("duplicate_meter_event");
+        failure.param("identifier")
     }
 
     /// Makes a card's refusal: 402 `card_error`.

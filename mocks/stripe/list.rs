@@ -91,6 +91,33 @@ pub(crate) fn page_by<T: Object>(
     Ok(Answer::Page { data, has_more })
 }
 
+/// Reads one page of things that are all at hand, in the order in which they are shown.
+pub(crate) fn page_of(scene: &Scene<'_, '_>, kind: Kind, mut things: Vec<Thing>) -> Outcome<Answer> {
+    let limit = limit(&scene.params)?;
+    let place = |name: &str| {
+        let Some(id) = scene.params.text(name)? else {
+            return Ok(None);
+        };
+        let place = things.iter().position(|thing| thing.id() == id);
+        place.map(Some).ok_or_else(|| missing(kind, id, name))
+    };
+    let (after, before) = (place("starting_after")?, place("ending_before")?);
+    let all = things.len();
+    let (range, has_more) = match (after, before) {
+        (Some(_), Some(_)) => {
+            let message = "You may only specify one of these parameters: starting_after, ending_before.";
+            return Err(Failure::invalid(message));
+        }
+        (_, Some(before)) => (before.saturating_sub(limit)..before, before > limit),
+        (after, None) => {
+            let first = after.map_or(0, |place| place + 1);
+            (first..all.min(first + limit), all - first > limit)
+        }
+    };
+    let data = things.drain(range).collect();
+    Ok(Answer::Page { data, has_more })
+}
+
 /// Reads how many objects a page has at most.
 pub(crate) fn limit(params: &Params<'_>) -> Outcome<usize> {
     let refuse = |message: &'static str| {

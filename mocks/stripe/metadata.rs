@@ -18,6 +18,9 @@ type Pair = (Box<str>, Box<str>);
 pub(crate) struct Metadata(Option<Arc<[Pair]>>);
 
 impl Metadata {
+    /// Holds nothing.
+    pub(crate) const NONE: Self = Self(None);
+
     /// Merges the parameter `metadata` in: an empty value unsets its key, `metadata=` all of them.
     pub(crate) fn merge(&mut self, params: &Params<'_>) -> Outcome<()> {
         match params.nested_change("metadata")? {
@@ -53,6 +56,20 @@ impl Metadata {
         let pairs = self.0.as_deref().unwrap_or_default();
         let at = pairs.binary_search_by(|(known, _)| (**known).cmp(key)).ok()?;
         Some(&pairs[at].1)
+    }
+
+    /// Adds what another holds.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        match (self.0.is_some(), other.0.is_some()) {
+            (_, false) => self,
+            (false, true) => other.clone(),
+            (true, true) => {
+                let own = self.0.iter().flat_map(|pairs| pairs.iter());
+                let more = other.0.iter().flat_map(|pairs| pairs.iter());
+                let all: std::collections::BTreeMap<_, _> = own.chain(more).cloned().collect();
+                Self(Some(all.into_iter().collect()))
+            }
+        }
     }
 
     pub(crate) fn read(params: &Params<'_>) -> Outcome<Self> {

@@ -33,6 +33,7 @@ mod search;
 mod seed;
 #[cfg(test)]
 mod tests;
+mod v2;
 pub(crate) mod webhooks;
 
 use std::sync::Arc;
@@ -104,8 +105,8 @@ impl Provider for Stripe {
         }
     }
 
-    fn keeps(&self, status: u16) -> bool {
-        answer::is_kept(status)
+    fn keeps(&self, call: &Call, status: u16) -> bool {
+        answer::is_kept(call, status)
     }
 
     fn reference(&self, call: &Call) -> Arc<str> {
@@ -125,7 +126,7 @@ impl Stripe {
         let matched = routes::find(&request.method, &request.path).ok_or_else(|| refusal::unrecognized(request))?;
         let route = matched.route;
         let params = Params::new(&call.fields);
-        params.check(matched.parameters)?;
+        params.check(matched.parameters, !call.v2)?;
         let paths = expand::read(&params, route.shows, route.list)?;
         let paths: Vec<_> = paths.iter().map(Vec::as_slice).collect();
         let decode = |id| percent_encoding::percent_decode_str(id).decode_utf8_lossy();

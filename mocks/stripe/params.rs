@@ -48,9 +48,9 @@ impl<'p> Params<'p> {
         self.refuse_unless(|name| allowed.contains(&name))
     }
 
-    /// Refuses parameters of other names or of the wrong kind; `expand` always is one.
-    pub(crate) fn check(&self, allowed: &[Parameter]) -> Outcome<()> {
-        self.refuse_unless(|name| name == "expand" || allowed.iter().any(|known| known.name == name))?;
+    /// Refuses parameters of other names or of the wrong kind; `expand` always is one where objects can be expanded.
+    pub(crate) fn check(&self, allowed: &[Parameter], expands: bool) -> Outcome<()> {
+        self.refuse_unless(|name| (expands && name == "expand") || allowed.iter().any(|known| known.name == name))?;
         for known in allowed {
             if let Some(value) = self.fields.get(known.name) {
                 known.check(value, self)?;

@@ -8,8 +8,9 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, coupons, customers, disputes, events, payment_intents, payment_methods, prices,
-    products, promotion_codes, refunds, setup_intents, tokens, webhook_endpoints,
+    authenticate, balance, charges, country_specs, coupons, customer_methods, customer_sources, customers, disputes,
+    events, meter_events, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    setup_intents, sources, tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -73,6 +74,12 @@ static TABLE: &[&[Route]] = &[
     promotion_codes::ROUTES,
     events::ROUTES,
     webhook_endpoints::ROUTES,
+    customer_sources::ROUTES,
+    customer_methods::ROUTES,
+    sources::ROUTES,
+    country_specs::ROUTES,
+    meters::ROUTES,
+    meter_events::ROUTES,
 ];
 
 /// Is what the provider says of itself.

@@ -138,6 +138,7 @@ impl Scene<'_, '_> {
                 card,
                 customer: None,
                 spent: false,
+                allow_redisplay: None,
                 set_up: false,
                 billing: None,
                 metadata: super::metadata::Metadata::default(),

@@ -8,10 +8,10 @@ use super::expand::shown;
 use super::failure::{Failure, Outcome};
 use super::form::of_json;
 use super::ids::Ids;
-use super::objects::{Charge, Intent, Kind, Method, Refund, Status};
+use super::objects::{Charge, Intent, Kind, Meter, MeterName, Method, Refund, Status};
 use super::operations::{
-    charges, coupons, customers, payment_intents, payment_methods, prices, products, promotion_codes, refunds, tokens,
-    webhook_endpoints,
+    charges, coupons, customers, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
+    setup_intents, sources, tokens, webhook_endpoints,
 };
 use super::params::Params;
 use super::scene::{Origin, Scene};
@@ -45,6 +45,8 @@ static ROWS: &[Row] = &[
           complete: charge_card, make: charge },
     Row { name: "refunds", prefix: "re_", kind: Kind::Refund, operation: "refunds.create", more: &[],
           complete: |_, _| (), make: refund },
+    Row { name: "setup_intents", prefix: "seti_", kind: Kind::Setup, operation: "setup_intents.create", more: &[],
+          complete: |_, _| (), make: |scene| setup_intents::create(scene).map(drop) },
     Row { name: "tokens", prefix: "tok_", kind: Kind::Token, operation: "tokens.create", more: &[],
           complete: token_card, make: |scene| tokens::create(scene).map(drop) },
     Row { name: "products", prefix: "prod_", kind: Kind::Product, operation: "products.create", more: &[],
@@ -57,6 +59,10 @@ static ROWS: &[Row] = &[
           complete: |_, _| (), make: |scene| promotion_codes::create(scene).map(drop) },
     Row { name: "webhook_endpoints", prefix: "we_", kind: Kind::Endpoint, operation: "webhook_endpoints.create", more: &["secret"],
           complete: |fields, _| set(fields, "enabled_events", json!(["*"])), make: |scene| webhook_endpoints::create(scene).map(drop) },
+    Row { name: "sources", prefix: "src_", kind: Kind::Source, operation: "sources.create", more: &[],
+          complete: source_token, make: |scene| sources::create(scene).map(drop) },
+    Row { name: "meters", prefix: "mtr_test_", kind: Kind::Meter, operation: "billing.meters.create", more: &[],
+          complete: meter_sum, make: meter },
 ];
 
 const LONGEST_ID: usize = 255;
@@ -178,6 +184,20 @@ fn token_card(fields: &mut Map<String, Value>, year: i32) {
     set(fields, "card", plain_card(year));
 }
 
+fn source_token(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "type", "card".into());
+    if fields.get("type").and_then(Value::as_str) == Some("card") {
+        set(fields, "token", "tok_visa".into());
+    }
+}
+
+fn meter_sum(fields: &mut Map<String, Value>, _: i32) {
+    set(fields, "default_aggregation", json!({"formula": "sum"}));
+    if let Some(name) = fields.get("event_name").cloned() {
+        set(fields, "display_name", name);
+    }
+}
+
 fn product_name(fields: &mut Map<String, Value>, _: i32) {
     set(fields, "name", "Product".into());
 }
@@ -238,6 +258,14 @@ fn method(scene: &mut Scene<'_, '_>) -> Outcome<()> {
         scene.tx.put(attached);
     }
     Ok(())
+}
+
+/// Makes a meter; the old one's name is free again.
+fn meter(scene: &mut Scene<'_, '_>) -> Outcome<()> {
+    if let Some(old) = scene.tx.get::<Meter>(scene.id) {
+        scene.tx.remove::<MeterName>(&old.event_name);
+    }
+    meters::create(scene).map(drop)
 }
 
 /// Takes an intent's charge away with its old version, makes the intent, and sees where it has come.

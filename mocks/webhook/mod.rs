@@ -137,7 +137,7 @@ impl Provider for Webhook {
     }
 
     /// Keeps nothing: there are no keys.
-    fn keeps(&self, _status: u16) -> bool {
+    fn keeps(&self, _: &Self::Call, _status: u16) -> bool {
         false
     }
 }

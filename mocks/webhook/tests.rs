@@ -304,5 +304,5 @@ fn a_refusal_is_its_own_and_nothing_is_kept() {
         (reply.status, header(&reply, "content-type")),
         (503, Some("application/json"))
     );
-    assert!((100..=599).all(|status| !hooks.webhook.keeps(status)));
+    assert!((100..=599).all(|status| !hooks.webhook.keeps(&Call::Nothing, status)));
 }

@@ -160,7 +160,7 @@ impl Tail {
                 .changed_since(self.since, 100, |entry| self.wanted.accepts(entry));
             self.since = since;
             if !entries.is_empty() {
-                let events: Vec<Event> = entries.iter().map(|entry| render(entry)).collect();
+                let events: Vec<Event> = entries.iter().map(render).collect();
                 self.ready = events.into_iter();
                 continue;
             }

@@ -18,14 +18,14 @@ struct Given<'s> {
     fields: &'s Value,
 }
 
-/// Reads a seed and thinks out what worlds begin with.
+/// Reads a seed and thinks out what worlds begin with, after what they begin with already.
 ///
 /// The order of a seed means nothing: what refers to another is put after it.
 ///
 /// # Errors
 ///
 /// Fails with all that is wrong with it.
-pub fn beginning(objects: &Objects, seed: &Value) -> Result<Beginning, Vec<Wrong>> {
+pub fn beginning(mut beginning: Beginning, objects: &Objects, seed: &Value) -> Result<Beginning, Vec<Wrong>> {
     let mut wrong = Vec::new();
     let mut sections: Vec<(Option<Scope>, Vec<Given<'_>>)> = Vec::new();
     let whole = members(
@@ -53,7 +53,6 @@ pub fn beginning(objects: &Objects, seed: &Value) -> Result<Beginning, Vec<Wrong
         let why = format!("there are {number} objects, and a seed has at most {MOST_OBJECTS}");
         return Err(vec![Wrong::new("", &Value::Null, why)]);
     }
-    let mut beginning = Beginning::default();
     for (scope, given) in sections {
         put_all(&mut beginning, objects, scope.as_ref(), given, &mut wrong);
     }

@@ -115,7 +115,7 @@ impl<P: Provider> Handled<P> {
         }
         let injected = self.injected.clone();
         let reply = injected.unwrap_or_else(|| provider.handle(tx, request, call));
-        if provider.keeps(reply.status) {
+        if provider.keeps(call, reply.status) {
             idempotency::record(tx, key, &reply, provider.reference(call));
         }
         idempotency::give_up(tx, key, attempt);
@@ -166,7 +166,7 @@ impl<P: Provider> Errand for Handled<P> {
     }
 
     fn keep(&mut self, refusal: Reply) -> Option<Reply> {
-        if self.identified.key.is_some() && self.provider.keeps(refusal.status) {
+        if self.identified.key.is_some() && self.provider.keeps(&self.identified.call, refusal.status) {
             self.injected = Some(refusal);
             return None;
         }

@@ -168,8 +168,8 @@ pub trait Provider: Send + Sync + 'static {
     /// Speaks a refusal that a fault asked for.
     fn refuse(&self, request: &Self::Request, call: &Self::Call, refusal: &Refusal) -> Reply;
 
-    /// Says whether an answer with this status is kept under a key.
-    fn keeps(&self, status: u16) -> bool;
+    /// Says whether an answer with this status to this call is kept under its key.
+    fn keeps(&self, call: &Self::Call, status: u16) -> bool;
 
     /// Names the answer to a call, for the record of its key.
     fn reference(&self, call: &Self::Call) -> Arc<str> {

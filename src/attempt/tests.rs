@@ -70,7 +70,7 @@ impl Provider for Fragile {
         Reply::new(500, "no")
     }
 
-    fn keeps(&self, _: u16) -> bool {
+    fn keeps(&self, _: &Self::Call, _: u16) -> bool {
         true
     }
 }

@@ -9,7 +9,6 @@ use super::{Answer, Console, Failure};
 
 /// Prints the CA's certificate as PEM, for a file: `ackdrop ca > ca.pem`. How clients are told to trust it goes to standard error.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::doc_markdown, reason = "clap prints this as it stands")]
 pub struct Ca {
     /// Read it from the folder that `serve --ca DIR` keeps, without asking a suite
     #[arg(long, value_name = "DIR")]

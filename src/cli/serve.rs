@@ -5,6 +5,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Answer, Console, Failure};
 use crate::config::Config;
+use crate::suite::StripeWebhook;
 
 /// Runs the suite, prints its real addresses, and stops it at SIGINT or SIGTERM.
 ///
@@ -22,6 +23,9 @@ pub async fn run(config: Config, console: &mut Console<'_>) -> Result<Answer, Fa
         .map_err(|error| Failure::Usage(format!("cannot start: {error}")))?;
     let addresses = serde_json::to_value(suite.addresses()).unwrap_or_default();
     console.out.write_all(listing(&addresses).as_bytes())?;
+    for (webhook, given) in suite.stripe_webhooks().iter().zip(&config.stripe_webhook) {
+        console.out.write_all(webhook_line(webhook, given).as_bytes())?;
+    }
     for relay in suite.relays().list() {
         let line = format!(
             "  relay  {}: {} -> {}\n",
@@ -72,6 +76,14 @@ fn warn_if_open(config: &Config) {
         tracing::warn!(
             "{listen} can be reached from other machines, and the admin API has no token; set --admin-token"
         );
+    }
+}
+
+/// Writes where events go, with the secret that was made for it.
+fn webhook_line(webhook: &StripeWebhook, given: &StripeWebhook) -> String {
+    match (&given.secret, &webhook.secret) {
+        (None, Some(made)) => format!("  stripe webhook  {}  {made}\n", webhook.url),
+        _ => format!("  stripe webhook  {}\n", webhook.url),
     }
 }
 

@@ -61,6 +61,9 @@ impl Config {
             };
             builder = builder.fault(source, given.source.to_string(), &given.text);
         }
+        for webhook in &self.stripe_webhook {
+            builder = builder.stripe_webhook(webhook.clone());
+        }
         if let Some(seed) = &self.seed {
             builder = builder.seed(seed.path.display().to_string(), seed.objects.clone());
         }

@@ -27,7 +27,7 @@ pub use self::source::{Origin, Source};
 pub use self::value::{Log, duration, size};
 pub use crate::suite::AllowHost;
 pub use crate::suite::Listen;
-pub use crate::suite::Mechanism;
+pub use crate::suite::{Mechanism, StripeWebhook};
 
 /// Holds what the user asked for, validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Config {
     pub orders_require_key: bool,
     /// By how much Stripe's search lags.
     pub stripe_search_lag: Duration,
+    /// Where Stripe's events are delivered from the start.
+    pub stripe_webhook: Vec<StripeWebhook>,
     /// What may be used up.
     pub limits: Limits,
 }
@@ -195,6 +197,7 @@ impl Config {
             admin_token: None,
             orders_require_key: false,
             stripe_search_lag: Duration::ZERO,
+            stripe_webhook: Vec::new(),
             limits: Limits {
                 journal_entries: 0,
                 body_memory: 0,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::listen::Taken;
 use super::value::{count, duration, mechanism, size, switch};
-use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed};
+use super::{AllowHost, Config, Given, Listen, Log, Mechanism, Problem, Secret, Seed, StripeWebhook};
 use crate::relay::Spec;
 
 /// Describes one setting; flag, variable, file key, default and help follow from it.
@@ -34,6 +34,7 @@ pub(super) enum Kind {
     Relays(Field<Vec<Spec>>),
     Mechanisms(Field<Vec<Mechanism>>),
     Names(Field<Vec<String>>),
+    Webhooks(Field<Vec<StripeWebhook>>),
     Hosts(Field<Vec<AllowHost>>),
     Path(Field<Option<PathBuf>>),
     Seed(Field<Option<Seed>>),
@@ -73,6 +74,7 @@ pub static SETTINGS: &[Setting] = &[
     row("smtp_starttls", PROVIDERS, "BOOL", "false", "Offer STARTTLS on the SMTP listener", Kind::Switch(|c| &mut c.smtp_starttls)),
     row("orders_require_key", PROVIDERS, "BOOL", "false", "Refuse an order without an Idempotency-Key (400)", Kind::Switch(|c| &mut c.orders_require_key)),
     row("stripe_search_lag", PROVIDERS, "TIME", "0s", "Let Stripe's search find what was written only so long after, on the scope's clock; lists and look-ups find it at once", Kind::Lag(|c| &mut c.stripe_search_lag)),
+    row("stripe_webhook", PROVIDERS, "URL", "", "Deliver Stripe's events here, in every scope: URL[;secret=whsec_…][;events=charge.succeeded,…]. Repeatable; a secret that is not given is made, and printed", Kind::Webhooks(|c| &mut c.stripe_webhook)),
     row("admin_token", ADMIN, "TOKEN", "", "Ask for this token, as `Authorization: Bearer …`, on every admin call", Kind::Secret(|c| &mut c.admin_token)),
     row("admin_host", ADMIN, "HOST", "", "Accept admin changes under this host name too, besides IPs, localhost and local names. Repeatable", Kind::Names(|c| &mut c.admin_host)),
     row("deliver_host", ADMIN, "HOST", "", "Let deliveries go to this host too, by name or address, besides loopback and private addresses. Repeatable", Kind::Names(|c| &mut c.deliver_host)),
@@ -122,6 +124,7 @@ impl Setting {
                 | Kind::Mechanisms(_)
                 | Kind::Names(_)
                 | Kind::Hosts(_)
+                | Kind::Webhooks(_)
         )
     }
 
@@ -173,6 +176,10 @@ impl Kind {
             Self::Names(field) => {
                 let named = each(values, problems, host_name);
                 field(config).extend(named.into_iter().map(|(name, _)| name));
+            }
+            Self::Webhooks(field) => {
+                let read = each(values, problems, StripeWebhook::parse);
+                field(config).extend(read.into_iter().map(|(webhook, _)| webhook));
             }
             Self::Hosts(field) => {
                 let allowed = each(values, problems, str::parse);

@@ -83,6 +83,10 @@ mod tests {
             ]
         );
         assert_eq!(
+            read("reorder; behind=2; copies=3").unwrap(),
+            [json!({"mode": "reorder", "behind": 2, "copies": 3})]
+        );
+        assert_eq!(
             read("pass; on=[1, 3]").unwrap(),
             [json!({"mode": "pass", "on": [1, 3]})]
         );

@@ -7,6 +7,7 @@ mod agenda;
 mod beginning;
 mod scope;
 mod table;
+mod ticket;
 mod tx;
 mod wakes;
 mod world;
@@ -25,9 +26,9 @@ use crate::ledger::{Arrival, Ledger, Summary};
 pub use beginning::Beginning;
 pub use scope::{InvalidScope, Scope};
 pub use table::Object;
+pub use ticket::{Decision, Ticket};
 pub use tx::Tx;
 use wakes::Wakes;
-pub use world::{Decision, Ticket};
 pub(crate) use world::{Reserved, World};
 
 /// How many worlds there may be: scopes are made by whoever names them.
@@ -329,6 +330,29 @@ mod tests {
         store.advance(Some(&scope("other")), hour).unwrap();
         assert!(store.now(Some(&scope(17))) > far && store.now(Some(&scope("other"))) > far);
         assert_eq!(store.scopes().len(), 2);
+    }
+
+    #[test]
+    fn what_a_world_begins_with_takes_no_room_after_a_reset() {
+        struct Thing;
+        impl Object for Thing {
+            const TABLE: &'static str = "things";
+
+            fn id(&self) -> Arc<str> {
+                "thing".into()
+            }
+        }
+        let mut beginning = Beginning::default();
+        let put = beginning.arrange(None, |tx| Ok::<_, Stale>(tx.put(Thing)));
+        drop(put.unwrap());
+        let store = Store::beginning_with(Ledger::new(Limits::default()), beginning);
+        for n in 0..MAX_SCOPES {
+            store.arrange(&scope(n), |tx| drop(tx.put(Thing))).unwrap();
+        }
+        assert_eq!(store.arrange(&scope("other"), |_| ()), Err(TooManyScopes));
+        store.reset(None, || {});
+        store.arrange(&scope("other"), |_| ()).unwrap();
+        assert!(store.read(&scope("other"), |tx| tx.get::<Thing>("thing").is_some()));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, Suite, lines, read_rules};
+use super::{
+    Addresses, AllowHost, Connect, Kind, Limits, Listen, Offer, StartError, StripeWebhook, Suite, lines, read_rules,
+};
 use crate::admin::{self, Admin, Guard, Objects};
 use crate::attempt::{About, Budget, Clockwork, Holds, Postman, Way, Wrong};
 use crate::deliver::{Allowed, Courier};
@@ -39,6 +41,7 @@ pub struct Builder {
     smtp: Offer,
     guard: Guard,
     allowed: Allowed,
+    stripe_webhooks: Vec<StripeWebhook>,
     let_through: Vec<AllowHost>,
     connector: Option<Arc<dyn Connect>>,
     relays: Vec<Spec>,
@@ -68,6 +71,7 @@ impl Default for Builder {
             smtp: Offer::default(),
             guard: Guard::default(),
             allowed: Allowed::default(),
+            stripe_webhooks: Vec::new(),
             let_through: Vec::new(),
             connector: None,
             relays: Vec::new(),
@@ -169,6 +173,12 @@ impl Builder {
         self
     }
 
+    /// Delivers Stripe's events there from the start, in every scope.
+    pub fn stripe_webhook(mut self, webhook: StripeWebhook) -> Self {
+        self.stripe_webhooks.push(webhook.with_secret());
+        self
+    }
+
     /// Lets clients of the proxy through to one more host, or to all below one. Any other that the suite does not play is refused.
     pub fn allow_host(mut self, host: AllowHost) -> Self {
         self.let_through.push(host);
@@ -264,7 +274,11 @@ impl Builder {
             listener.serve(&shared);
         }
         bound.into_iter().for_each(Bound::serve);
-        Ok(Suite { admin, addresses })
+        Ok(Suite {
+            admin,
+            addresses,
+            stripe_webhooks: self.stripe_webhooks,
+        })
     }
 
     /// Arms the rules that were given, in their order; all problems are reported together.
@@ -284,12 +298,22 @@ impl Builder {
         }
     }
 
-    /// Thinks out what worlds begin with.
+    /// Thinks out what worlds begin with: the webhook endpoints, and then the seed.
     fn beginning(&self, objects: &Objects) -> Result<Beginning, StartError> {
-        let Some((place, seed)) = &self.seed else {
-            return Ok(Beginning::default());
+        let seed = |place: &str, wrong: Vec<Wrong>| {
+            let lines = wrong.iter().map(|wrong| format!("{place}: {wrong}"));
+            StartError::Seed(lines.collect())
         };
-        let lines = |wrong: Vec<Wrong>| wrong.iter().map(|wrong| format!("{place}: {wrong}")).collect();
-        admin::beginning(objects, seed).map_err(|wrong| StartError::Seed(lines(wrong)))
+        let mut beginning = Beginning::default();
+        for (at, webhook) in self.stripe_webhooks.iter().enumerate() {
+            let id = format!("we_ackdrop{}", at + 1);
+            let path = ["stripe", "webhook_endpoints", id.as_str()];
+            let put = beginning.arrange(None, |tx| objects.put(tx, path, &webhook.fields()));
+            put.map_err(|wrong| seed("stripe_webhook", wrong))?;
+        }
+        match &self.seed {
+            Some((place, given)) => admin::beginning(beginning, objects, given).map_err(|wrong| seed(place, wrong)),
+            None => Ok(beginning),
+        }
     }
 }

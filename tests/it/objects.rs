@@ -555,7 +555,13 @@ async fn what_can_be_put_is_listed_with_its_fields() {
                     "payment_intents",
                     "charges",
                     "refunds",
-                    "tokens"
+                    "setup_intents",
+                    "tokens",
+                    "products",
+                    "prices",
+                    "coupons",
+                    "promotion_codes",
+                    "webhook_endpoints"
                 ]
             );
             assert!(

@@ -4,34 +4,69 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Billing, Kind, Method, Resource, Shown, Target};
+use super::source::Json as SourceJson;
+use super::{Billing, Kind, Link, Method, Resource, Shown, SourceObject, Target};
 use crate::mocks::stripe::cards::Card;
+use crate::mocks::stripe::metadata::Metadata;
 use crate::store::Tx;
 
-/// Is a payment method of the older kind, shown as a card.
+/// Is what a customer keeps to pay by, of the older kinds: a card, or a source.
 #[derive(Clone, Debug)]
-pub(crate) struct CardSource(pub(crate) Arc<Method>);
+pub(crate) enum PaymentSource {
+    Card(Arc<Method>),
+    Source(Arc<SourceObject>),
+}
 
-impl Resource for CardSource {
+impl Resource for PaymentSource {
     const WORD: &'static str = "source";
     const OBJECT: &'static str = "card";
     const LINKS: &'static [(&'static str, Target)] = &[("customer", Target::One(Kind::Customer))];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
-        tx.get(id).map(|method| Arc::new(Self(method)))
+        let card = tx.get(id).map(Self::Card);
+        card.or_else(|| tx.get(id).map(Self::Source)).map(Arc::new)
     }
 
     fn id(&self) -> &str {
-        &self.0.id
+        match self {
+            Self::Card(card) => &card.id,
+            Self::Source(source) => &source.id,
+        }
     }
 
     fn reference(&self, _: &str) -> Option<Arc<str>> {
-        self.0.customer.clone()
+        match self {
+            Self::Card(card) => card.customer.clone(),
+            Self::Source(_) => None,
+        }
     }
 
-    fn show<'s>(&'s self, _: &'s Shown) -> impl Serialize + 's {
-        self.0.as_source()
+    fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
+        match self {
+            Self::Card(card) => View::Card(Box::new(Source {
+                customer: shown.link("customer", &card.customer),
+                ..card.as_source()
+            })),
+            Self::Source(source) => View::Source(Box::new(source.json())),
+        }
     }
+}
+
+impl PaymentSource {
+    /// Names the kind as its JSON does.
+    pub(crate) fn object(&self) -> &'static str {
+        match self {
+            Self::Card(_) => "card",
+            Self::Source(_) => "source",
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum View<'s> {
+    Card(Box<Source<'s>>),
+    Source(Box<SourceJson<'s>>),
 }
 
 /// Shows a card: a token's, a charge's source, a customer's default source.
@@ -49,7 +84,7 @@ pub(crate) struct Source<'s> {
     address_zip_check: Option<&'static str>,
     brand: &'static str,
     country: &'static str,
-    customer: Option<&'s str>,
+    customer: Link<'s>,
     cvc_check: Option<&'static str>,
     dynamic_last4: (),
     exp_month: u8,
@@ -57,7 +92,7 @@ pub(crate) struct Source<'s> {
     fingerprint: String,
     funding: &'static str,
     last4: &'static str,
-    metadata: std::collections::BTreeMap<(), ()>,
+    metadata: &'s Metadata,
     name: Option<&'s str>,
     regulated_status: &'static str,
     tokenization_method: (),
@@ -78,9 +113,9 @@ impl<'s> Source<'s> {
             address_state: state,
             address_zip: zip,
             address_zip_check: card.zip_check(zip.is_some()),
-            brand: brand_name(card.test.brand),
+            brand: Self::brand(card),
             country: "US",
-            customer,
+            customer: customer.map_or(Link::Null, Link::Id),
             cvc_check: card.cvc_check(),
             dynamic_last4: (),
             exp_month: card.exp_month,
@@ -88,21 +123,27 @@ impl<'s> Source<'s> {
             fingerprint: card.fingerprint(),
             funding: card.test.funding,
             last4: card.last4(),
-            metadata: std::collections::BTreeMap::new(),
+            metadata: &NO_METADATA,
             name: billing.and_then(|b| b.name.as_deref()),
             regulated_status: "unregulated",
             tokenization_method: (),
             wallet: (),
         }
     }
-}
 
-/// Writes a brand as the older objects do.
-pub(crate) fn brand_name(brand: &str) -> &'static str {
-    match brand {
-        "mastercard" => "MasterCard",
-        "amex" => "American Express",
-        "discover" => "Discover",
-        _ => "Visa",
+    pub(crate) fn with_metadata(self, metadata: &'s Metadata) -> Self {
+        Self { metadata, ..self }
+    }
+
+    /// Names a card's brand as the older objects do.
+    pub(crate) fn brand(card: &Card) -> &'static str {
+        match card.test.brand {
+            "mastercard" => "MasterCard",
+            "amex" => "American Express",
+            "discover" => "Discover",
+            _ => "Visa",
+        }
     }
 }
+
+static NO_METADATA: Metadata = Metadata::NONE;

@@ -74,7 +74,9 @@ impl Resource for Charge {
         ("customer", Target::One(Kind::Customer)),
         ("payment_intent", Target::One(Kind::Intent)),
         ("refunds", Target::Many(Kind::Refund)),
+        ("source", Target::One(Kind::Source)),
     ];
+    const INSIDE: &'static [&'static str] = &["source"];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
         tx.get(id)
@@ -89,6 +91,7 @@ impl Resource for Charge {
             "balance_transaction" => self.movement().map(Arc::from),
             "customer" => self.customer.clone(),
             "payment_intent" => self.intent.clone(),
+            "source" => self.method.clone().filter(|_| self.direct),
             _ => None,
         }
     }
@@ -174,9 +177,18 @@ impl Resource for Charge {
             refunds: shown.expansion("refunds"),
             review: (),
             shipping: terms.and_then(|t| t.shipping.as_deref()),
-            source: self
-                .direct
-                .then(|| Source::new(method.clone(), card, self.billing.as_deref(), self.customer.as_deref())),
+            source: match shown.expansion("source") {
+                Some(source) => Some(Payer::Source(source)),
+                None => self.direct.then(|| {
+                    let customer = self.customer.as_deref();
+                    Payer::Card(Box::new(Source::new(
+                        method.clone(),
+                        card,
+                        self.billing.as_deref(),
+                        customer,
+                    )))
+                }),
+            },
             payment_method: method,
             source_transfer: (),
             statement_descriptor: text(|t| &t.statement_descriptor),
@@ -290,13 +302,21 @@ struct Json<'s> {
     refunds: Option<&'s super::Expanded>,
     review: (),
     shipping: Option<&'s Shipping>,
-    source: Option<Source<'s>>,
+    source: Option<Payer<'s>>,
     source_transfer: (),
     statement_descriptor: Option<&'s str>,
     statement_descriptor_suffix: Option<&'s str>,
     status: &'static str,
     transfer_data: (),
     transfer_group: Option<&'s str>,
+}
+
+/// Is what a charge was made of.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Payer<'s> {
+    Card(Box<Source<'s>>),
+    Source(&'s super::Expanded),
 }
 
 #[derive(Serialize)]

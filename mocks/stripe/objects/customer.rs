@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Address, Kind, Link, Resource, Shipping, Shown, Target};
+use super::preferences::{CustomField, Rendering};
+use super::{Address, Expanded, Kind, Link, Preferences, Resource, Shipping, Shown, Target};
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
@@ -24,6 +25,9 @@ pub(crate) struct Customer {
     pub(crate) default_method: Option<Arc<str>>,
     pub(crate) address: Option<Box<Address>>,
     pub(crate) shipping: Option<Box<Shipping>>,
+    /// The cards and sources of the older kinds, oldest first.
+    pub(crate) sources: Option<Arc<[Arc<str>]>>,
+    pub(crate) preferences: Option<Box<Preferences>>,
     pub(crate) metadata: Metadata,
 }
 
@@ -50,15 +54,43 @@ impl Customer {
             default_method: None,
             address: None,
             shipping: None,
+            sources: None,
+            preferences: None,
             metadata: Metadata::default(),
         }
+    }
+
+    /// Keeps a card or a source; the first becomes what is charged where nothing is named.
+    pub(crate) fn keep(&mut self, source: &Arc<str>) {
+        let known = self.sources.as_deref().unwrap_or_default();
+        self.sources = Some(known.iter().chain([source]).cloned().collect());
+        self.default_source.get_or_insert_with(|| Arc::clone(source));
+    }
+
+    /// Forgets a card or a source. Where it was what is charged, the one that was added last is it from now on.
+    pub(crate) fn forget(&mut self, source: &str) {
+        let known = self.sources.as_deref().unwrap_or_default();
+        let left: Vec<_> = known.iter().filter(|id| ***id != *source).cloned().collect();
+        if self.default_source.as_deref() == Some(source) {
+            self.default_source = left.last().cloned();
+        }
+        self.sources = (!left.is_empty()).then(|| left.into());
+    }
+
+    /// Says whether a card or a source is its own.
+    pub(crate) fn keeps(&self, source: &str) -> bool {
+        let known = self.sources.as_deref().unwrap_or_default();
+        known.iter().any(|id| **id == *source)
     }
 }
 
 impl Resource for Customer {
     const WORD: &'static str = "customer";
     const OBJECT: &'static str = "customer";
-    const LINKS: &'static [(&'static str, Target)] = &[("default_source", Target::One(Kind::Card))];
+    const LINKS: &'static [(&'static str, Target)] = &[
+        ("default_source", Target::One(Kind::Card)),
+        ("sources", Target::Many(Kind::Card)),
+    ];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
         tx.get(id)
@@ -72,6 +104,15 @@ impl Resource for Customer {
         self.default_source.clone()
     }
 
+    fn members(&self, _: &str) -> Vec<Arc<str>> {
+        let sources = self.sources.as_deref().unwrap_or_default();
+        sources.iter().rev().cloned().collect()
+    }
+
+    fn members_url(&self, _: &str) -> String {
+        format!("/v1/customers/{}/sources", self.id)
+    }
+
     fn show<'s>(&'s self, shown: &'s Shown) -> impl Serialize + 's {
         if self.deleted {
             return View::Deleted(Deleted {
@@ -80,11 +121,14 @@ impl Resource for Customer {
                 deleted: true,
             });
         }
+        let preferences = self.preferences.as_deref();
+        let text = |get: fn(&Preferences) -> &Option<Box<str>>| preferences.and_then(|p| get(p).as_deref());
         View::Living(Box::new(Json {
             id: &self.id,
             object: "customer",
             address: self.address.as_deref(),
             balance: self.balance,
+            business_name: text(|p| &p.business_name),
             created: self.created,
             currency: (),
             customer_account: (),
@@ -93,21 +137,26 @@ impl Resource for Customer {
             description: self.description.as_deref(),
             discount: (),
             email: self.email.as_deref(),
-            invoice_prefix: letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase(),
+            individual_name: text(|p| &p.individual_name),
+            invoice_prefix: text(|p| &p.invoice_prefix).map_or_else(
+                || letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase(),
+                str::to_owned,
+            ),
             invoice_settings: InvoiceSettings {
-                custom_fields: (),
+                custom_fields: preferences.and_then(|p| p.custom_fields.as_deref()),
                 default_payment_method: self.default_method.as_deref(),
-                footer: (),
-                rendering_options: (),
+                footer: text(|p| &p.footer),
+                rendering_options: preferences.and_then(|p| p.rendering.as_ref()),
             },
             livemode: false,
             metadata: &self.metadata,
             name: self.name.as_deref(),
-            next_invoice_sequence: 1,
+            next_invoice_sequence: preferences.and_then(|p| p.next_invoice).unwrap_or(1),
             phone: self.phone.as_deref(),
-            preferred_locales: [],
+            preferred_locales: preferences.map_or(&[], |p| &p.locales),
             shipping: self.shipping.as_deref(),
-            tax_exempt: "none",
+            sources: shown.expansion("sources"),
+            tax_exempt: preferences.and_then(|p| p.tax_exempt).unwrap_or("none"),
             test_clock: (),
         }))
     }
@@ -134,6 +183,8 @@ struct Json<'s> {
     object: &'static str,
     address: Option<&'s Address>,
     balance: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    business_name: Option<&'s str>,
     created: i64,
     currency: (),
     customer_account: (),
@@ -142,23 +193,27 @@ struct Json<'s> {
     description: Option<&'s str>,
     discount: (),
     email: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    individual_name: Option<&'s str>,
     invoice_prefix: String,
     invoice_settings: InvoiceSettings<'s>,
     livemode: bool,
     metadata: &'s Metadata,
     name: Option<&'s str>,
-    next_invoice_sequence: u8,
+    next_invoice_sequence: u32,
     phone: Option<&'s str>,
-    preferred_locales: [(); 0],
+    preferred_locales: &'s [Box<str>],
     shipping: Option<&'s Shipping>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<&'s Expanded>,
     tax_exempt: &'static str,
     test_clock: (),
 }
 
 #[derive(Serialize)]
 struct InvoiceSettings<'s> {
-    custom_fields: (),
+    custom_fields: Option<&'s [CustomField]>,
     default_payment_method: Option<&'s str>,
-    footer: (),
-    rendering_options: (),
+    footer: Option<&'s str>,
+    rendering_options: Option<&'s Rendering>,
 }

@@ -89,15 +89,36 @@ impl Billing {
     /// Reads what a card's own hash says of its holder.
     pub(crate) fn of_card(params: &Params<'_>) -> Outcome<Self> {
         let mut billing = Self::default();
-        params.change("name")?.apply(&mut billing.name);
-        let address = &mut billing.address;
+        billing.merge_card(params)?;
+        Ok(billing)
+    }
+
+    /// Changes what a card says of its holder.
+    pub(crate) fn merge_card(&mut self, params: &Params<'_>) -> Outcome<()> {
+        params.change("name")?.apply(&mut self.name);
+        let address = &mut self.address;
         params.change("address_city")?.apply(&mut address.city);
         params.change("address_country")?.apply(&mut address.country);
         params.change("address_line1")?.apply(&mut address.line1);
         params.change("address_line2")?.apply(&mut address.line2);
         params.change("address_state")?.apply(&mut address.state);
         params.change("address_zip")?.apply(&mut address.postal_code);
-        Ok(billing)
+        Ok(())
+    }
+
+    /// Changes what a source says of its owner, by the parameter `owner`.
+    pub(crate) fn merge_owner(&mut self, params: &Params<'_>) -> Outcome<()> {
+        let Some(given) = params.nested("owner")? else {
+            return Ok(());
+        };
+        given.only(&["address", "email", "name", "phone"])?;
+        given.change("email")?.apply(&mut self.email);
+        given.change("name")?.apply(&mut self.name);
+        given.change("phone")?.apply(&mut self.phone);
+        match given.nested("address")? {
+            Some(address) => self.address.merge(&address),
+            None => Ok(()),
+        }
     }
 
     /// Returns the address as a card shows it: city, country, line1, line2, state, zip.

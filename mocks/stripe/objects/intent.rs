@@ -33,8 +33,8 @@ pub(crate) struct Intent {
     pub(crate) canceled: Option<Box<(i64, Option<&'static str>)>>,
     /// Whether the holder has authenticated for the method that is to be charged.
     pub(crate) authenticated: bool,
-    /// Where the holder is to authenticate.
-    pub(crate) page: Option<Arc<str>>,
+    /// Where the holder is to authenticate; boxed twice, for few intents ask.
+    pub(crate) page: Option<Box<Box<str>>>,
     pub(crate) terms: Option<Arc<IntentTerms>>,
 }
 
@@ -146,6 +146,7 @@ impl Resource for Intent {
             allowed_payment_method_types: (),
             amount: self.amount,
             amount_capturable: self.capturable(),
+            amount_details: AmountDetails { tip: Empty {} },
             amount_received: self.amount_received,
             application: (),
             application_fee_amount: (),
@@ -174,7 +175,11 @@ impl Resource for Intent {
             managed_payments: (),
             metadata: &self.metadata,
             next_action: match self.status {
-                Status::RequiresAction => NextAction::of(self.page.as_deref(), text(|t| &t.return_url), &self.id),
+                Status::RequiresAction => NextAction::of(
+                    self.page.as_deref().map(|page| &**page),
+                    text(|t| &t.return_url),
+                    &self.id,
+                ),
                 _ => None,
             },
             on_behalf_of: (),
@@ -280,6 +285,7 @@ struct Json<'s> {
     allowed_payment_method_types: (),
     amount: i64,
     amount_capturable: i64,
+    amount_details: AmountDetails,
     amount_received: i64,
     application: (),
     application_fee_amount: (),
@@ -319,6 +325,14 @@ struct Json<'s> {
     transfer_data: (),
     transfer_group: Option<&'s str>,
 }
+
+#[derive(Serialize)]
+struct AmountDetails {
+    tip: Empty,
+}
+
+#[derive(Serialize)]
+struct Empty {}
 
 #[derive(Serialize)]
 struct Automatic {

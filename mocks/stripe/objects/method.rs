@@ -19,6 +19,8 @@ pub(crate) struct Method {
     pub(crate) customer: Option<Arc<str>>,
     /// Whether it was charged without a customer, or detached: then it can never be used again.
     pub(crate) spent: bool,
+    /// Whether it may be shown to the customer again; none is unspecified.
+    pub(crate) allow_redisplay: Option<&'static str>,
     /// Whether it was set up to be charged while its holder is away.
     pub(crate) set_up: bool,
     pub(crate) billing: Option<Arc<Billing>>,
@@ -59,7 +61,7 @@ impl Resource for Method {
         Json {
             id: &self.id,
             object: "payment_method",
-            allow_redisplay: "unspecified",
+            allow_redisplay: self.allow_redisplay.unwrap_or("unspecified"),
             billing_details: self.billing.as_deref().map_or_else(Billing::default, Billing::clone),
             card: CardJson {
                 brand: card.test.brand,
@@ -97,7 +99,8 @@ impl Resource for Method {
 impl Method {
     pub(crate) fn as_source(&self) -> Source<'_> {
         let billing = self.billing.as_deref();
-        Source::new(self.id.to_string(), &self.card, billing, self.customer.as_deref())
+        let shown = Source::new(self.id.to_string(), &self.card, billing, self.customer.as_deref());
+        shown.with_metadata(&self.metadata)
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    BalanceTransaction, CardSource, Charge, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings, Intent,
-    Method, Price, Product, Promotion, Refund, Setup, Shown, Token,
+    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings,
+    Intent, Meter, MeterEvent, MeterEventV2, Method, PaymentSource, Price, Product, Promotion, Refund, Setup, Shown,
+    SourceObject, Token,
 };
 use crate::store::Tx;
 
@@ -140,8 +141,9 @@ macro_rules! resources {
 
 resources! {
     Balance: Holdings,
-    Card: CardSource,
+    Card: PaymentSource,
     Charge: Charge,
+    CountrySpec: &'static CountrySpec,
     Coupon: Coupon,
     Customer: Customer,
     Deleted: Deleted,
@@ -149,6 +151,10 @@ resources! {
     Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
+    Meter: Meter,
+    MeterEvent: MeterEvent,
+    MeterEventAdjustment: Adjustment,
+    MeterEventV2: MeterEventV2,
     Method: Method,
     Movement: BalanceTransaction,
     Price: Price,
@@ -156,6 +162,7 @@ resources! {
     Promotion: Promotion,
     Refund: Refund,
     Setup: Setup,
+    Source: SourceObject,
     Token: Token,
 }
 

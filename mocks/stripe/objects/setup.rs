@@ -25,7 +25,7 @@ pub(crate) struct Setup {
     pub(crate) failed: Option<Box<Failed>>,
     pub(crate) cancellation: Option<&'static str>,
     /// Where the holder is to authenticate.
-    pub(crate) page: Option<Arc<str>>,
+    pub(crate) page: Option<Box<str>>,
     pub(crate) metadata: Metadata,
 }
 

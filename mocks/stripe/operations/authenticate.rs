@@ -18,8 +18,8 @@ use super::confirm::{Presence, confirm, fell_through};
 use super::{payment_intents, setup_intents};
 
 /// `account` stands in for `Stripe-Account`, which no browser sends; `redirect` leads back to `return_url`.
-const PARAMS: &[&str] = &["account", "redirect", "result"];
-const PAGE: &[&str] = &["account"];
+const PARAMS: &[&str] = &["account$", "redirect?", "result=succeed|fail"];
+const PAGE: &[&str] = &["account$"];
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -34,7 +34,7 @@ pub(crate) static ROUTES: &[Route] = &[
 ];
 
 /// Names the page on which the holder authenticates, on the host by which the request came.
-pub(crate) fn page_url(scene: &Scene<'_, '_>, what: &str, id: &str) -> Arc<str> {
+pub(crate) fn page_url(scene: &Scene<'_, '_>, what: &str, id: &str) -> Box<str> {
     let (base, account) = (scene.base, scene.tx.partition());
     let account = match &**account {
         "" => String::new(),

@@ -21,7 +21,7 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const LIST: &[&str] = &[
-    "created", "currency", "ending_before", "limit", "payout", "source", "starting_after", "type",
+    "created{}#", "currency$", "ending_before$", "limit#", "payout$", "source$", "starting_after$", "type$",
 ];
 
 pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {

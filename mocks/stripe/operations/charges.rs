@@ -6,7 +6,7 @@ use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Charge, Kind, Method, Shipping, Terms, Thing};
+use crate::mocks::stripe::objects::{Charge, Kind, Method, Shipping, SourceObject, Terms, Thing};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::payment::{self, Order};
 use crate::mocks::stripe::routes::{
@@ -17,30 +17,32 @@ use crate::mocks::stripe::routes::{
 use crate::mocks::stripe::scene::{Answer, Payer, Scene};
 use crate::mocks::stripe::search::{SEARCH, search};
 
+use super::sources;
+
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/charges", "charges.create", Kind::Charge, &["charge"], CHARGE_CREATE, create),
     row(Get, "/v1/charges", "charges.list", Kind::Charge, &[],
-        &["created", "customer", "ending_before", "limit", "payment_intent", "starting_after", "transfer_group"], list).listing(),
+        &["created{}#", "customer$", "ending_before$", "limit#", "payment_intent$", "starting_after$", "transfer_group$"], list).listing(),
     row(Get, "/v1/charges/search", "charges.search", Kind::Charge, &[], SEARCH, search::<Charge>).listing(),
     row(Get, "/v1/charges/{id}", "charges.retrieve", Kind::Charge, &[], &[], retrieve),
     row(Post, "/v1/charges/{id}", "charges.update", Kind::Charge, &["charge_update"],
-        &["customer", "description", "fraud_details", "metadata", "receipt_email", "shipping", "transfer_group"], update),
+        &["customer$", "description$", "fraud_details{}", "metadata{}=", "receipt_email$", "shipping{}", "transfer_group$"], update),
     row(Post, "/v1/charges/{id}/capture", "charges.capture", Kind::Charge, &["charge_capture"],
         CHARGE_CAPTURE, capture),
 ];
 
 #[rustfmt::skip]
 const CHARGE_CREATE: &[&str] = &[
-    "amount", "application_fee_amount", "capture", "card", "currency", "customer", "description", "metadata",
-    "on_behalf_of", "radar_options", "receipt_email", "shipping", "source", "statement_descriptor",
-    "statement_descriptor_suffix", "transfer_data", "transfer_group",
+    "amount#", "application_fee_amount#", "capture?", "card{}$", "currency$", "customer$", "description$", "metadata{}=",
+    "on_behalf_of$", "radar_options{}", "receipt_email$", "shipping{}", "source$", "statement_descriptor$",
+    "statement_descriptor_suffix$", "transfer_data{}", "transfer_group$",
 ];
 
 #[rustfmt::skip]
 const CHARGE_CAPTURE: &[&str] = &[
-    "amount", "application_fee_amount", "receipt_email", "statement_descriptor", "statement_descriptor_suffix",
-    "transfer_data", "transfer_group",
+    "amount#", "application_fee_amount#", "receipt_email$", "statement_descriptor$", "statement_descriptor_suffix$",
+    "transfer_data{}", "transfer_group$",
 ];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
@@ -216,7 +218,10 @@ fn payer(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Found> {
     };
     match (customer, source) {
         (None, None) => Err(Failure::invalid("Must provide source or customer.").code("parameter_missing")),
-        (None, Some(token)) => Ok((scene.spend_token(token, "source")?, None, None)),
+        (None, Some(id)) => match scene.tx.get::<SourceObject>(id).filter(|s| s.customer.is_none()) {
+            Some(source) => Ok((sources::spend(scene, &source)?, None, Some(Arc::clone(&source.id)))),
+            None => Ok((scene.spend_token(id, "source")?, None, None)),
+        },
         (Some(customer), source) => {
             let Some(id) = source.or(customer.default_source.as_deref()) else {
                 return Err(
@@ -225,6 +230,11 @@ fn payer(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Found> {
                         .param("card"),
                 );
             };
+            let own = scene.tx.get::<SourceObject>(id);
+            if let Some(source) = own.filter(|s| s.customer.as_ref() == Some(&customer.id)) {
+                let payer = sources::spend(scene, &source)?;
+                return Ok((payer, Some(Arc::clone(&customer.id)), Some(Arc::clone(&source.id))));
+            }
             let method = scene
                 .tx
                 .get::<Method>(id)

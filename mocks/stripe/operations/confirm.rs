@@ -64,7 +64,7 @@ pub(crate) fn confirm(
         Verdict::AsksHolder => {
             scene.tx.put(method);
             intent.status = Status::RequiresAction;
-            intent.page = Some(authenticate::page_url(scene, "payment_intents", &intent.id));
+            intent.page = Some(Box::new(authenticate::page_url(scene, "payment_intents", &intent.id)));
             "payment_intent.requires_action"
         }
         Verdict::Taken => {

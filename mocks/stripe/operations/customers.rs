@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
-use crate::mocks::stripe::metadata::Metadata;
-use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Shipping, Thing};
+use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Preferences, Shipping, Thing};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::routes::{
     Route,
@@ -15,7 +14,7 @@ use crate::mocks::stripe::routes::{
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
 use crate::mocks::stripe::search::{SEARCH, search};
 
-use super::payment_methods;
+use super::{customer_sources, payment_methods};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
@@ -50,15 +49,17 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         let method = scene.method(id, "payment_method")?;
         let method = payment_methods::attached(method, &customer.id)?;
         set_default_method(scene, &mut customer, &params, Some(&method.id))?;
-        keep_source(scene, &mut customer, &params)?;
         payment_methods::put_attached(scene, method);
     } else {
         set_default_method(scene, &mut customer, &params, None)?;
-        keep_source(scene, &mut customer, &params)?;
     }
+    let kept = customer_sources::replace_default(scene, &mut customer, &params)?;
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer", &customer.id);
     scene.event("customer.created", Arc::clone(&customer));
+    if let Some(kept) = kept {
+        scene.event("customer.source.created", kept);
+    }
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -73,17 +74,19 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let mut customer = Customer::clone(&before);
     merge(&mut customer, &params)?;
     if let Some(id) = params.text("default_source")? {
-        let own = scene.tx.get::<Method>(id);
-        let own = own.filter(|m| m.customer.as_ref() == Some(&customer.id));
-        customer.default_source = Some(Arc::clone(
-            &own.ok_or_else(|| missing(Kind::Card, id, "default_source"))?.id,
-        ));
+        if !customer.keeps(id) {
+            return Err(missing(Kind::Card, id, "default_source"));
+        }
+        customer.default_source = Some(id.into());
     }
     set_default_method(scene, &mut customer, &params, None)?;
-    keep_source(scene, &mut customer, &params)?;
+    let kept = customer_sources::replace_default(scene, &mut customer, &params)?;
     let customer = scene.tx.put(customer);
     scene.tx.effect("customer_update", &customer.id);
     scene.changed("customer.updated", before, Arc::clone(&customer));
+    if let Some(kept) = kept {
+        scene.event("customer.source.created", kept);
+    }
     Ok(Answer::One(Thing::Customer(customer)))
 }
 
@@ -135,6 +138,7 @@ fn merge(customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
     }
     Address::change(&mut customer.address, params, "address")?;
     Shipping::change(&mut customer.shipping, params)?;
+    Preferences::change(&mut customer.preferences, params)?;
     customer.metadata.merge(params)
 }
 
@@ -166,29 +170,5 @@ fn set_default_method(
             })?)
         }
     };
-    Ok(())
-}
-
-/// Keeps the card of a token as the customer's default source; comes last, as it uses the token up.
-fn keep_source(scene: &mut Scene<'_, '_>, customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
-    let payer = match params.nested("source") {
-        Ok(Some(card)) => scene.card(&card)?,
-        _ => match params.text("source")? {
-            Some(token) => scene.spend_token(token, "source")?,
-            None => return Ok(()),
-        },
-    };
-    payer.card.check_keepable()?;
-    let card = Method {
-        id: scene.new_id("card_"),
-        created: scene.now(),
-        card: payer.card,
-        customer: Some(Arc::clone(&customer.id)),
-        spent: false,
-        set_up: false,
-        billing: payer.billing,
-        metadata: Metadata::default(),
-    };
-    customer.default_source = Some(Arc::clone(&scene.tx.put(card).id));
     Ok(())
 }

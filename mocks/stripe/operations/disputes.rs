@@ -17,10 +17,10 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/disputes", "disputes.list", Kind::Dispute, &[],
-        &["charge", "created", "ending_before", "limit", "payment_intent", "starting_after"], list).listing(),
+        &["charge$", "created{}#", "ending_before$", "limit#", "payment_intent$", "starting_after$"], list).listing(),
     row(Get, "/v1/disputes/{id}", "disputes.retrieve", Kind::Dispute, &[], &[], retrieve),
     row(Post, "/v1/disputes/{id}", "disputes.update", Kind::Dispute, &["dispute_update"],
-        &["evidence", "metadata", "submit"], update),
+        &["evidence{}", "metadata{}=", "submit?"], update),
     row(Post, "/v1/disputes/{id}/close", "disputes.close", Kind::Dispute, &["dispute_close"], &[], close),
 ];
 

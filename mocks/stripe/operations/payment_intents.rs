@@ -24,9 +24,9 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/payment_intents", "payment_intents.create", Kind::Intent, &["payment_intent", "charge"],
         INTENT_CREATE, create),
     row(Get, "/v1/payment_intents", "payment_intents.list", Kind::Intent, &[],
-        &["created", "customer", "customer_account", "ending_before", "limit", "starting_after"], list).listing(),
+        &["created{}#", "customer$", "customer_account$", "ending_before$", "limit#", "starting_after$"], list).listing(),
     row(Get, "/v1/payment_intents/search", "payment_intents.search", Kind::Intent, &[], SEARCH, search::<Intent>).listing(),
-    row(Get, "/v1/payment_intents/{id}", "payment_intents.retrieve", Kind::Intent, &[], &["client_secret"], retrieve),
+    row(Get, "/v1/payment_intents/{id}", "payment_intents.retrieve", Kind::Intent, &[], &["client_secret$"], retrieve),
     row(Post, "/v1/payment_intents/{id}", "payment_intents.update", Kind::Intent, &["payment_intent_update"],
         INTENT_UPDATE, update),
     row(Post, "/v1/payment_intents/{id}/confirm", "payment_intents.confirm", Kind::Intent, &["payment_intent_confirm", "charge"],
@@ -34,41 +34,42 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/payment_intents/{id}/capture", "payment_intents.capture", Kind::Intent, &["payment_intent_capture", "charge_capture"],
         INTENT_CAPTURE, capture),
     row(Post, "/v1/payment_intents/{id}/cancel", "payment_intents.cancel", Kind::Intent, &["payment_intent_cancel"],
-        &["cancellation_reason"], cancel),
+        &["cancellation_reason=abandoned|duplicate|fraudulent|requested_by_customer"], cancel),
 ];
 
 #[rustfmt::skip]
 const INTENT_CREATE: &[&str] = &[
-    "allowed_payment_method_types", "amount", "amount_details", "application_fee_amount",
-    "automatic_payment_methods", "capture_method", "confirm", "confirmation_method", "currency", "customer",
-    "description", "error_on_requires_action", "excluded_payment_method_types", "hooks", "mandate", "mandate_data",
-    "metadata", "off_session", "on_behalf_of", "payment_details", "payment_method", "payment_method_configuration",
-    "payment_method_data", "payment_method_options", "payment_method_types", "radar_options", "receipt_email",
-    "return_url", "setup_future_usage", "shipping", "statement_descriptor", "statement_descriptor_suffix",
-    "transfer_data", "transfer_group", "use_stripe_sdk",
+    "allowed_payment_method_types[]", "amount#", "amount_details{}", "application_fee_amount#", "automatic_payment_methods{}",
+    "capture_method=automatic|automatic_async|manual", "confirm?", "confirmation_method=automatic|manual", "currency$", "customer$",
+    "description$", "error_on_requires_action?", "excluded_payment_method_types[]", "hooks{}", "mandate$", "mandate_data{}=",
+    "metadata{}", "off_session?=one_off|recurring", "on_behalf_of$", "payment_details{}", "payment_method$",
+    "payment_method_configuration$", "payment_method_data{}", "payment_method_options{}", "payment_method_types[]",
+    "radar_options{}", "receipt_email$", "return_url$", "setup_future_usage=off_session|on_session", "shipping{}",
+    "statement_descriptor$", "statement_descriptor_suffix$", "transfer_data{}", "transfer_group$", "use_stripe_sdk?",
 ];
 
 #[rustfmt::skip]
 const INTENT_UPDATE: &[&str] = &[
-    "allowed_payment_method_types", "amount", "amount_details", "application_fee_amount", "capture_method",
-    "currency", "customer", "description", "excluded_payment_method_types", "hooks", "metadata", "payment_details",
-    "payment_method", "payment_method_configuration", "payment_method_data", "payment_method_options",
-    "payment_method_types", "receipt_email", "setup_future_usage", "shipping", "statement_descriptor",
-    "statement_descriptor_suffix", "transfer_data", "transfer_group",
+    "allowed_payment_method_types[]", "amount#", "amount_details{}=", "application_fee_amount#=",
+    "capture_method=automatic|automatic_async|manual", "currency$", "customer$", "description$", "excluded_payment_method_types[]=",
+    "hooks{}", "metadata{}=", "payment_details{}=", "payment_method$", "payment_method_configuration$", "payment_method_data{}",
+    "payment_method_options{}", "payment_method_types[]", "receipt_email$", "setup_future_usage=|off_session|on_session",
+    "shipping{}=", "statement_descriptor$", "statement_descriptor_suffix$", "transfer_data{}", "transfer_group$",
 ];
 
 #[rustfmt::skip]
 const INTENT_CONFIRM: &[&str] = &[
-    "allowed_payment_method_types", "amount_details", "capture_method", "client_secret", "error_on_requires_action",
-    "excluded_payment_method_types", "hooks", "mandate", "mandate_data", "off_session", "payment_details",
-    "payment_method", "payment_method_data", "payment_method_options", "payment_method_types", "radar_options",
-    "receipt_email", "return_url", "setup_future_usage", "shipping", "use_stripe_sdk",
+    "allowed_payment_method_types[]", "amount_details{}=", "capture_method=automatic|automatic_async|manual", "client_secret$",
+    "error_on_requires_action?", "excluded_payment_method_types[]=", "hooks{}", "mandate$", "mandate_data{}=",
+    "off_session?=one_off|recurring", "payment_details{}=", "payment_method$", "payment_method_data{}", "payment_method_options{}",
+    "payment_method_types[]", "radar_options{}", "receipt_email$", "return_url$", "setup_future_usage=|off_session|on_session",
+    "shipping{}=", "use_stripe_sdk?",
 ];
 
 #[rustfmt::skip]
 const INTENT_CAPTURE: &[&str] = &[
-    "amount_details", "amount_to_capture", "application_fee_amount", "final_capture", "hooks", "metadata",
-    "payment_details", "statement_descriptor", "statement_descriptor_suffix", "transfer_data",
+    "amount_details{}", "amount_to_capture#", "application_fee_amount#", "final_capture?", "hooks{}", "metadata{}=",
+    "payment_details{}=", "statement_descriptor$", "statement_descriptor_suffix$", "transfer_data{}",
 ];
 
 const OPEN: [Status; 3] = [
@@ -293,9 +294,10 @@ fn check_open(intent: &Intent, field: &str) -> Outcome<()> {
     ))
 }
 
-/// Lets an intent be confirmed anew after a change.
+/// Lets an intent be confirmed anew after a change of what its holder agreed to.
 fn reopen(intent: &mut Intent) {
     if intent.status == Status::RequiresAction {
         intent.status = Status::RequiresConfirmation;
     }
+    intent.authenticated = false;
 }

@@ -17,23 +17,31 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/payment_methods", "payment_methods.create", Kind::Method, &["payment_method"],
-        &["allow_redisplay", "billing_details", "card", "metadata", "radar_options", "type"], create).publishable(),
+        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}", "radar_options{}", "type$"], create).publishable(),
     row(Get, "/v1/payment_methods", "payment_methods.list", Kind::Method, &[],
-        &["allow_redisplay", "customer", "ending_before", "limit", "starting_after", "type"], list).listing(),
+        &["allow_redisplay=always|limited|unspecified", "customer$", "ending_before$", "limit#", "starting_after$", "type$"], list).listing(),
     row(Get, "/v1/payment_methods/{id}", "payment_methods.retrieve", Kind::Method, &[], &[], retrieve),
     row(Post, "/v1/payment_methods/{id}", "payment_methods.update", Kind::Method, &["payment_method_update"],
-        &["allow_redisplay", "billing_details", "card", "metadata"], update),
+        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}="], update),
     row(Post, "/v1/payment_methods/{id}/attach", "payment_methods.attach", Kind::Method, &["payment_method_attach"],
-        &["customer", "customer_account"], attach),
+        &["customer$", "customer_account$"], attach),
     row(Post, "/v1/payment_methods/{id}/detach", "payment_methods.detach", Kind::Method, &["payment_method_detach"],
         &[], detach),
 ];
 
+/// Says whether a payment method may be shown to its customer again.
+pub(crate) const REDISPLAY: [&str; 3] = ["always", "limited", "unspecified"];
+
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
     let metadata = Metadata::read(&params)?;
+    let allow_redisplay = params.one_of("allow_redisplay", &REDISPLAY)?;
     let method = read(scene, &params)?;
-    let method = scene.tx.put(Method { metadata, ..method });
+    let method = scene.tx.put(Method {
+        metadata,
+        allow_redisplay,
+        ..method
+    });
     scene.tx.effect("payment_method", &method.id);
     Ok(Answer::One(Thing::Method(method)))
 }
@@ -60,6 +68,7 @@ pub(crate) fn read(scene: &mut Scene<'_, '_>, params: &Params<'_>) -> Outcome<Me
         card: payer.card,
         customer: None,
         spent: false,
+        allow_redisplay: None,
         set_up: false,
         billing,
         metadata: Metadata::default(),
@@ -101,6 +110,9 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         return Err(Failure::invalid(message).param("payment_method"));
     }
     method.metadata.merge(&params)?;
+    if let Some(allowed) = params.one_of("allow_redisplay", &REDISPLAY)? {
+        method.allow_redisplay = Some(allowed);
+    }
     let mut billing = method.billing.as_deref().cloned().unwrap_or_default();
     billing.merge(&params)?;
     method.billing = billing.unless_empty();
@@ -193,9 +205,11 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         scene.customer(id, "customer")?;
     }
     let kind = scene.params.text("type")?;
+    let redisplay = scene.params.one_of("allow_redisplay", &REDISPLAY)?;
     let keep = |m: &Method| {
         !m.id.starts_with("card_")
             && kind.is_none_or(|k| k == "card")
+            && redisplay.is_none_or(|wanted| m.allow_redisplay.unwrap_or("unspecified") == wanted)
             && customer.is_none_or(|id| m.customer.as_deref() == Some(id))
     };
     page(scene, Kind::Method, keep, Thing::Method)
@@ -212,12 +226,10 @@ fn forget(scene: &mut Scene<'_, '_>, customer: &str, method: &Arc<str>) {
         return;
     };
     let is_it = |id: &Option<Arc<str>>| id.as_ref() == Some(method);
-    if is_it(&customer.default_method) || is_it(&customer.default_source) {
-        let keep = |id: &Option<Arc<str>>| id.clone().filter(|id| id != method);
-        scene.tx.put(Customer {
-            default_method: keep(&customer.default_method),
-            default_source: keep(&customer.default_source),
-            ..Customer::clone(&customer)
-        });
+    if is_it(&customer.default_method) || is_it(&customer.default_source) || customer.keeps(method) {
+        let mut left = Customer::clone(&customer);
+        left.default_method = left.default_method.filter(|id| id != method);
+        left.forget(method);
+        scene.tx.put(left);
     }
 }

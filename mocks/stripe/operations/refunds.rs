@@ -20,22 +20,22 @@ use crate::mocks::stripe::scene::{Answer, Scene, missing};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/refunds", "refunds.create", Kind::Refund, &["refund"], REFUND_CREATE, create),
     row(Get, "/v1/refunds", "refunds.list", Kind::Refund, &[],
-        &["charge", "created", "ending_before", "limit", "payment_intent", "starting_after"], list).listing(),
+        &["charge$", "created{}#", "ending_before$", "limit#", "payment_intent$", "starting_after$"], list).listing(),
     row(Get, "/v1/refunds/{id}", "refunds.retrieve", Kind::Refund, &[], &[], retrieve),
-    row(Post, "/v1/refunds/{id}", "refunds.update", Kind::Refund, &["refund_update"], &["metadata"], update),
+    row(Post, "/v1/refunds/{id}", "refunds.update", Kind::Refund, &["refund_update"], &["metadata{}="], update),
     row(Post, "/v1/refunds/{id}/cancel", "refunds.cancel", Kind::Refund, &["refund_cancel"], &[], cancel),
     row(Post, "/v1/charges/{id}/refunds", "charge_refunds.create", Kind::Refund, &["refund"], REFUND_CREATE, create_of),
     row(Get, "/v1/charges/{id}/refunds", "charge_refunds.list", Kind::Refund, &[],
-        &["ending_before", "limit", "starting_after"], list_of).listing(),
+        &["ending_before$", "limit#", "starting_after$"], list_of).listing(),
     row(Get, "/v1/charges/{parent}/refunds/{id}", "charge_refunds.retrieve", Kind::Refund, &[], &[], retrieve_of),
     row(Post, "/v1/charges/{parent}/refunds/{id}", "charge_refunds.update", Kind::Refund, &["refund_update"],
-        &["metadata"], update_of),
+        &["metadata{}="], update_of),
 ];
 
 #[rustfmt::skip]
 const REFUND_CREATE: &[&str] = &[
-    "amount", "charge", "currency", "customer", "instructions_email", "metadata", "origin", "payment_intent", "reason",
-    "refund_application_fee", "reverse_transfer",
+    "amount#", "charge$", "currency$", "customer$", "instructions_email$", "metadata{}=", "origin=customer_balance",
+    "payment_intent$", "reason=duplicate|fraudulent|requested_by_customer", "refund_application_fee?", "reverse_transfer?",
 ];
 
 const REASONS: [&str; 3] = ["duplicate", "fraudulent", "requested_by_customer"];
@@ -94,20 +94,20 @@ fn retrieve_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let before = own(scene)?;
-    updated(scene, before)
+    updated(scene, &before)
 }
 
 fn update_of(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let before = own_of_parent(scene)?;
-    updated(scene, before)
+    updated(scene, &before)
 }
 
-fn updated(scene: &mut Scene<'_, '_>, before: Arc<Refund>) -> Outcome<Answer> {
-    let mut refund = Refund::clone(&before);
+fn updated(scene: &mut Scene<'_, '_>, before: &Arc<Refund>) -> Outcome<Answer> {
+    let mut refund = Refund::clone(before);
     refund.metadata.merge(&scene.params)?;
     let refund = scene.tx.put(refund);
     scene.tx.effect("refund_update", &refund.id);
-    payment::tell_of_change(scene, &before, &refund);
+    payment::tell_of_change(scene, before, &refund);
     Ok(Answer::One(Thing::Refund(refund)))
 }
 

@@ -24,35 +24,34 @@ use super::payment_methods::{self, attached, check_owner, check_unspent};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/setup_intents", "setup_intents.create", Kind::Setup, &["setup_intent"], SETUP_CREATE, create),
     row(Get, "/v1/setup_intents", "setup_intents.list", Kind::Setup, &[],
-        &["attach_to_self", "created", "customer", "customer_account", "ending_before", "limit", "payment_method",
-          "starting_after"], list).listing(),
-    row(Get, "/v1/setup_intents/{id}", "setup_intents.retrieve", Kind::Setup, &[], &["client_secret"], retrieve),
+        &["attach_to_self?", "created{}#", "customer$", "customer_account$", "ending_before$", "limit#", "payment_method$", "starting_after$"], list).listing(),
+    row(Get, "/v1/setup_intents/{id}", "setup_intents.retrieve", Kind::Setup, &[], &["client_secret$"], retrieve),
     row(Post, "/v1/setup_intents/{id}", "setup_intents.update", Kind::Setup, &["setup_intent_update"], SETUP_UPDATE, update),
     row(Post, "/v1/setup_intents/{id}/confirm", "setup_intents.confirm", Kind::Setup, &["setup_intent_confirm"],
         SETUP_CONFIRM, confirm),
     row(Post, "/v1/setup_intents/{id}/cancel", "setup_intents.cancel", Kind::Setup, &["setup_intent_cancel"],
-        &["cancellation_reason"], cancel),
+        &["cancellation_reason=abandoned|duplicate|requested_by_customer"], cancel),
 ];
 
 #[rustfmt::skip]
 const SETUP_CREATE: &[&str] = &[
-    "allowed_payment_method_types", "attach_to_self", "automatic_payment_methods", "confirm", "customer",
-    "customer_account", "description", "excluded_payment_method_types", "flow_directions", "mandate_data", "metadata",
-    "on_behalf_of", "payment_method", "payment_method_configuration", "payment_method_data", "payment_method_options",
-    "payment_method_types", "return_url", "single_use", "usage", "use_stripe_sdk",
+    "allowed_payment_method_types[]", "attach_to_self?", "automatic_payment_methods{}", "confirm?", "customer$",
+    "customer_account$", "description$", "excluded_payment_method_types[]", "flow_directions[]", "mandate_data{}=", "metadata{}",
+    "on_behalf_of$", "payment_method$", "payment_method_configuration$", "payment_method_data{}", "payment_method_options{}",
+    "payment_method_types[]", "return_url$", "single_use{}", "usage=off_session|on_session", "use_stripe_sdk?",
 ];
 
 #[rustfmt::skip]
 const SETUP_UPDATE: &[&str] = &[
-    "allowed_payment_method_types", "attach_to_self", "customer", "customer_account", "description",
-    "excluded_payment_method_types", "flow_directions", "metadata", "payment_method", "payment_method_configuration",
-    "payment_method_data", "payment_method_options", "payment_method_types",
+    "allowed_payment_method_types[]=", "attach_to_self?", "customer$", "customer_account$", "description$",
+    "excluded_payment_method_types[]=", "flow_directions[]", "metadata{}=", "payment_method$", "payment_method_configuration$",
+    "payment_method_data{}", "payment_method_options{}", "payment_method_types[]",
 ];
 
 #[rustfmt::skip]
 const SETUP_CONFIRM: &[&str] = &[
-    "allowed_payment_method_types", "client_secret", "mandate_data", "payment_method", "payment_method_data",
-    "payment_method_options", "return_url", "use_stripe_sdk",
+    "allowed_payment_method_types[]", "client_secret$", "mandate_data{}=", "payment_method$", "payment_method_data{}",
+    "payment_method_options{}", "return_url$", "use_stripe_sdk?",
 ];
 
 const OPEN: [SetupStatus; 3] = [

@@ -12,11 +12,28 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
-    row(Post, "/v1/tokens", "tokens.create", Kind::Token, &["token"], &["card"], create).publishable(),
+    row(Post, "/v1/tokens", "tokens.create", Kind::Token, &["token"], TOKEN_CREATE, create).publishable(),
     row(Get, "/v1/tokens/{id}", "tokens.retrieve", Kind::Token, &[], &[], retrieve),
 ];
 
+const TOKEN_CREATE: &[&str] = &[
+    "account",
+    "bank_account",
+    "card",
+    "customer",
+    "cvc_update",
+    "person",
+    "pii",
+];
+
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
+    let params = &scene.params;
+    params.not_modelled(&["account", "bank_account", "customer", "cvc_update", "person", "pii"])?;
+    if let Ok(Some(id)) = params.text("card") {
+        let id: String = id.chars().take(200).collect();
+        let message = format!("Making a token of a card that a customer keeps ({id}) is not modelled here.");
+        return Err(Failure::invalid(message).param("card"));
+    }
     let card = scene.params.nested("card")?.ok_or_else(|| Failure::missing("card"))?;
     let payer = scene.card(&card)?;
     let token = Token {

@@ -86,6 +86,61 @@ fn catalog(shop: &Shop) {
 }
 
 #[test]
+fn what_comes_of_a_payment_is_taken_too() {
+    let shop = Shop::open();
+    let disputed = shop.made("/v1/charges", "amount=2000&currency=usd&source=tok_createDispute");
+    let charge = format!("/v1/charges/{disputed}?expand[]=balance_transaction.source");
+    takes::<stripe_core::Charge>(&shop.get(&charge).body);
+    let dispute = format!("/v1/disputes/{}", shop.get("/v1/disputes").text("/data/0/id"));
+    takes::<stripe_core::Dispute>(&shop.get(&format!("{dispute}?expand[]=charge")).body);
+    let won = shop.post(&dispute, "evidence[uncategorized_text]=winning_evidence&metadata[a]=1");
+    takes::<stripe_core::Dispute>(&won.body);
+    let movement = shop.get("/v1/balance_transactions").text("/data/0/id");
+    for expand in ["", "?expand[]=source"] {
+        let path = format!("/v1/balance_transactions/{movement}{expand}");
+        takes::<stripe_core::BalanceTransaction>(&shop.get(&path).body);
+    }
+    for token in ["pendingRefund", "refundFail"] {
+        let charge = shop.made("/v1/charges", &format!("amount=2000&currency=usd&source=tok_{token}"));
+        let refund = shop.made("/v1/refunds", &format!("charge={charge}"));
+        shop.advance(time::Duration::seconds(2));
+        let path = format!("/v1/refunds/{refund}?expand[]=balance_transaction&expand[]=failure_balance_transaction");
+        takes::<stripe_core::Refund>(&shop.get(&path).body);
+    }
+    let customer = shop.made("/v1/customers", "");
+    for (form, result) in [
+        ("", ""),
+        ("&payment_method=pm_card_visa&expand[]=payment_method", ""),
+        (
+            "&payment_method=pm_card_threeDSecure2Required&automatic_payment_methods[enabled]=true",
+            "fail",
+        ),
+        (
+            "&payment_method=pm_card_threeDSecure2Required&return_url=https://a.test",
+            "succeed",
+        ),
+    ] {
+        let confirm = form.contains("pm_card");
+        let said = shop.post(
+            "/v1/setup_intents",
+            &format!("customer={customer}&confirm={confirm}{form}"),
+        );
+        takes::<stripe_core::SetupIntent>(&said.body);
+        let path = format!("/v1/test_helpers/setup_intents/{}/authenticate", said.text("/id"));
+        if !result.is_empty() {
+            takes::<stripe_core::SetupIntent>(&shop.post(&path, &format!("result={result}")).body);
+        }
+    }
+    let form = "amount=900&currency=usd&payment_method=pm_card_threeDSecure2Required&confirm=true";
+    for result in ["fail", "succeed"] {
+        let intent = shop.made("/v1/payment_intents", form);
+        let path = format!("/v1/test_helpers/payment_intents/{intent}/authenticate");
+        let said = shop.post(&path, &format!("result={result}&expand[]=latest_charge"));
+        takes::<stripe_core::PaymentIntent>(&said.body);
+    }
+}
+
+#[test]
 fn the_decoder_is_strict() {
     assert!(miniserde::json::from_str::<stripe_core::Refund>(r#"{"id": "re_1", "object": "refund"}"#).is_err());
 }

@@ -92,7 +92,10 @@ fn a_key_in_use_is_a_conflict() {
     let call = Stripe::default().identify(&request).call;
     let reply = Stripe::default().conflict(&request, &call, &Conflict::InFlight);
     let body: serde_json::Value = serde_json::from_slice(&reply.content.bytes()).expect("JSON");
-    assert_eq!((reply.status, Stripe::default().keeps(reply.status)), (409, false));
+    assert_eq!(
+        (reply.status, Stripe::default().keeps(&call, reply.status)),
+        (409, false)
+    );
     assert_eq!(body["error"]["type"], "invalid_request_error");
     assert_eq!(body["error"]["code"], "idempotency_key_in_use");
     assert_eq!(

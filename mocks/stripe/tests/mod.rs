@@ -1,14 +1,22 @@
 //! Tests of the whole provider, driven over a store.
 
+mod authentication;
+mod balance;
+mod cards;
 mod catalog;
 mod declines;
 mod decoder;
+mod disputes;
+mod events;
 mod idempotency;
 mod intents;
 mod lists;
+mod meters;
 mod money;
 mod objects;
+mod refunds;
 mod requests;
+mod sources;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,9 +26,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 
 use super::Stripe;
+use crate::attempt::Scheduled as _;
 use crate::attempt::{Conflict, HttpProvider as _, HttpRequest, Kind, Provider as _, Refusal};
 use crate::idempotency::{Admission, admit, record};
 use crate::ledger::{Arrival, Class, Correlation, Effect, Ledger, Limits, Peer, Reply};
+use crate::mocks::stripe::objects::Event;
 use crate::store::{Scope, Store};
 
 /// Drives the provider as an attempt does, without its sockets.
@@ -78,6 +88,37 @@ impl Shop {
         self.send(&request(Method::POST, path, form, &[("idempotency-key", key)]))
     }
 
+    /// Posts JSON to API v2.
+    pub(crate) fn post_v2(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> Said {
+        let mut request = request(Method::POST, path, body, headers);
+        request
+            .headers
+            .insert("content-type", HeaderValue::from_static("application/json"));
+        let version = HeaderValue::from_static("2026-10-28.endive");
+        request.headers.entry("stripe-version").or_insert(version);
+        self.send(&request)
+    }
+
+    /// Advances the clock, and does what is due then, as the clockwork would.
+    pub(crate) fn advance(&self, by: time::Duration) {
+        let scope = Scope::default();
+        self.store.advance(Some(&scope), by).expect("one scope");
+        let run = |tx: &mut crate::store::Tx<'_>| {
+            let due = self.stripe.has_due(tx);
+            if due {
+                self.stripe.run_due(tx);
+            }
+            due
+        };
+        while self.store.arrange(&scope, run).expect("one scope") {}
+    }
+
+    /// Lists the types of all events, oldest first.
+    pub(crate) fn told(&self) -> Vec<&'static str> {
+        let events = |tx: &mut crate::store::Tx<'_>| tx.list::<Event>().rev().map(|event| event.kind).collect();
+        self.store.read(&Scope::default(), events)
+    }
+
     /// Posts, expects it to be accepted, and returns the id.
     pub(crate) fn made(&self, path: &str, form: &str) -> String {
         let said = self.post(path, form);
@@ -118,7 +159,7 @@ impl Shop {
                 Admission::InFlight => (stripe.conflict(request, call, &Conflict::InFlight), false),
                 Admission::Fresh => {
                     let reply = self.answer(tx, request, call, refusal.as_ref());
-                    if stripe.keeps(reply.status) {
+                    if stripe.keeps(call, reply.status) {
                         record(tx, key, &reply, stripe.reference(call));
                     }
                     (reply, false)

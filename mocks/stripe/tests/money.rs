@@ -1,6 +1,7 @@
-//! Money: bounds, sums, and the balance, in whatever order things happen.
+//! Money never lies: bounds, sums, and the balance, in whatever order things happen.
 
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::{CHARGE, Shop};
 
@@ -95,108 +96,250 @@ fn the_balance_is_kept_by_currency() {
     assert_eq!(sums("/available"), [("usd".to_owned(), 0), ("eur".to_owned(), 700)]);
 }
 
+/// Is one thing that is done, by caller, customer, issuer or time.
 #[derive(Clone, Debug)]
 enum Step {
-    Charge { amount: i64, capture: bool },
-    Intent { amount: i64, capture: bool },
-    Decline,
-    Capture { which: usize, amount: Option<i64> },
-    Cancel { which: usize },
-    Refund { which: usize, amount: Option<i64> },
+    Charge {
+        amount: i64,
+        capture: bool,
+        card: &'static str,
+    },
+    Intent {
+        amount: i64,
+        capture: bool,
+        card: &'static str,
+    },
+    Authenticate {
+        which: usize,
+        succeeds: bool,
+    },
+    Capture {
+        which: usize,
+        amount: Option<i64>,
+    },
+    Cancel {
+        which: usize,
+    },
+    Refund {
+        which: usize,
+        amount: Option<i64>,
+    },
+    CancelRefund {
+        which: usize,
+    },
+    Evidence {
+        which: usize,
+        words: &'static str,
+    },
+    CloseDispute {
+        which: usize,
+    },
+    Wait {
+        seconds: i64,
+    },
 }
 
+const TAKEN: [&str; 7] = [
+    "visa",
+    "bypassPending",
+    "refundFail",
+    "pendingRefund",
+    "createDispute",
+    "createDisputeInquiry",
+    "chargeDeclined",
+];
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let amount = || 1..4000i64;
+    let amount = || 50..4000i64;
+    let part = || proptest::option::of(1..4000i64);
+    let asks = [
+        "threeDSecure2Required",
+        "authenticationRequiredChargeDeclinedInsufficientFunds",
+        "visa",
+        "createDispute",
+        "refundFail",
+    ];
+    let taken = || proptest::sample::select(TAKEN.to_vec());
+    let asked = proptest::sample::select(asks.to_vec());
+    let words = [
+        "winning_evidence",
+        "losing_evidence",
+        "escalate_inquiry_evidence",
+        "none",
+    ];
+    let words = proptest::sample::select(words.to_vec());
+    let wait = proptest::sample::select(vec![2, 11, 3600, 2 * 24 * 3600, 8 * 24 * 3600]);
     let step = prop_oneof![
-        (amount(), any::<bool>()).prop_map(|(amount, capture)| Step::Charge { amount, capture }),
-        (amount(), any::<bool>()).prop_map(|(amount, capture)| Step::Intent { amount, capture }),
-        Just(Step::Decline),
-        (0..8usize, proptest::option::of(amount())).prop_map(|(which, amount)| Step::Capture { which, amount }),
-        (0..8usize).prop_map(|which| Step::Cancel { which }),
-        (0..8usize, proptest::option::of(amount())).prop_map(|(which, amount)| Step::Refund { which, amount }),
+        4 => (amount(), any::<bool>(), taken()).prop_map(|(amount, capture, card)| Step::Charge { amount, capture, card }),
+        4 => (amount(), any::<bool>(), asked).prop_map(|(amount, capture, card)| Step::Intent { amount, capture, card }),
+        2 => (0..8usize, any::<bool>()).prop_map(|(which, succeeds)| Step::Authenticate { which, succeeds }),
+        3 => (0..8usize, part()).prop_map(|(which, amount)| Step::Capture { which, amount }),
+        1 => (0..8usize).prop_map(|which| Step::Cancel { which }),
+        5 => (0..8usize, part()).prop_map(|(which, amount)| Step::Refund { which, amount }),
+        1 => (0..8usize).prop_map(|which| Step::CancelRefund { which }),
+        2 => (0..8usize, words).prop_map(|(which, words)| Step::Evidence { which, words }),
+        1 => (0..8usize).prop_map(|which| Step::CloseDispute { which }),
+        1 => wait.prop_map(|seconds| Step::Wait { seconds }),
     ];
     proptest::collection::vec(step, 1..40)
 }
 
-fn with(amount: Option<i64>, name: &str) -> String {
-    amount.map_or(String::new(), |a| format!("&{name}={a}"))
+fn list(shop: &Shop, path: &str) -> Vec<Value> {
+    let sign = if path.contains('?') { '&' } else { '?' };
+    let said = shop.get(&format!("{path}{sign}limit=100"));
+    said.at("/data").as_array().cloned().unwrap_or_default()
 }
 
-fn take(shop: &Shop, step: &Step, made: &[(String, Option<String>)]) -> u64 {
-    let of = |which: usize| made.get(which % made.len().max(1)).cloned();
-    let said = match step {
-        Step::Charge { amount, capture } => shop.post(
-            "/v1/charges",
-            &format!("amount={amount}&currency=usd&source=tok_visa&capture={capture}"),
+fn pick(shop: &Shop, path: &str, which: usize) -> Option<Value> {
+    let all = list(shop, path);
+    all.get(which % all.len().max(1)).cloned()
+}
+
+fn text(object: &Value, name: &str) -> String {
+    object[name].as_str().unwrap_or_default().to_owned()
+}
+
+fn number(object: &Value, name: &str) -> i64 {
+    object[name].as_i64().unwrap_or_default()
+}
+
+/// Says which call a step is; none where there is nothing to do it with.
+fn call(shop: &Shop, step: &Step) -> Option<(String, String)> {
+    let with = |amount: &Option<i64>, name: &str| amount.map_or(String::new(), |a| format!("&{name}={a}"));
+    let on = |path: &str, which: usize, rest: &str| {
+        let id = text(&pick(shop, path, which)?, "id");
+        Some(format!("{path}/{id}{rest}"))
+    };
+    Some(match step {
+        Step::Charge { amount, capture, card } => (
+            "/v1/charges".into(),
+            format!("amount={amount}&currency=usd&source=tok_{card}&capture={capture}"),
         ),
-        Step::Intent { amount, capture } => {
+        Step::Intent { amount, capture, card } => {
             let method = if *capture { "automatic" } else { "manual" };
-            shop.post(
-                "/v1/payment_intents",
-                &format!(
-                    "amount={amount}&currency=usd&payment_method=pm_card_visa&confirm=true&capture_method={method}"
+            let form = format!(
+                "amount={amount}&currency=usd&payment_method=pm_card_{card}&confirm=true&capture_method={method}"
+            );
+            ("/v1/payment_intents".into(), form)
+        }
+        Step::Authenticate { which, succeeds } => {
+            let path = on("/v1/payment_intents", *which, "/authenticate")?;
+            let result = if *succeeds { "succeed" } else { "fail" };
+            (path.replace("/v1/", "/v1/test_helpers/"), format!("result={result}"))
+        }
+        Step::Capture { which, amount } => {
+            let charge = pick(shop, "/v1/charges", *which)?;
+            match charge["payment_intent"].as_str() {
+                Some(intent) => (
+                    format!("/v1/payment_intents/{intent}/capture"),
+                    with(amount, "amount_to_capture"),
                 ),
+                None => (
+                    format!("/v1/charges/{}/capture", text(&charge, "id")),
+                    with(amount, "amount"),
+                ),
+            }
+        }
+        Step::Cancel { which } => (on("/v1/payment_intents", *which, "/cancel")?, String::new()),
+        Step::Refund { which, amount } => {
+            let charge = text(&pick(shop, "/v1/charges", *which)?, "id");
+            (
+                "/v1/refunds".into(),
+                format!("charge={charge}{}", with(amount, "amount")),
             )
         }
-        Step::Decline => shop.post("/v1/charges", "amount=500&currency=usd&source=tok_chargeDeclined"),
-        Step::Capture { which, amount } => match of(*which) {
-            Some((_, Some(intent))) => shop.post(
-                &format!("/v1/payment_intents/{intent}/capture"),
-                &with(*amount, "amount_to_capture"),
-            ),
-            Some((charge, None)) => shop.post(&format!("/v1/charges/{charge}/capture"), &with(*amount, "amount")),
-            None => return 0,
-        },
-        Step::Cancel { which } => match of(*which) {
-            Some((_, Some(intent))) => shop.post(&format!("/v1/payment_intents/{intent}/cancel"), ""),
-            _ => return 0,
-        },
-        Step::Refund { which, amount } => match of(*which) {
-            Some((charge, _)) => shop.post("/v1/refunds", &format!("charge={charge}{}", with(*amount, "amount"))),
-            None => return 0,
-        },
+        Step::CancelRefund { which } => (on("/v1/refunds", *which, "/cancel")?, String::new()),
+        Step::Evidence { which, words } => (
+            on("/v1/disputes", *which, "")?,
+            format!("evidence[uncategorized_text]={words}"),
+        ),
+        Step::CloseDispute { which } => (on("/v1/disputes", *which, "/close")?, String::new()),
+        Step::Wait { .. } => return None,
+    })
+}
+
+/// Does a step twice under one key, as a client does whose first answer was lost; returns the effects of both.
+fn take(shop: &Shop, n: usize, step: &Step) -> Vec<String> {
+    if let Step::Wait { seconds } = step {
+        shop.advance(time::Duration::seconds(*seconds));
+    }
+    let Some((path, form)) = call(shop, step) else {
+        return Vec::new();
     };
-    said.kinds().into_iter().filter(|k| *k == "charge").count() as u64
+    let said = shop.keyed(&format!("key-{n}"), &path, &form);
+    let again = shop.keyed(&format!("key-{n}"), &path, &form);
+    assert_eq!(again.status, said.status, "{}", again.body);
+    assert!(said.status != 200 || (again.replayed && again.body == said.body));
+    let effects = said.kinds().into_iter().chain(again.kinds());
+    effects.map(str::to_owned).collect()
+}
+
+/// Checks what is there: each charge against its refunds and its dispute, and the balance against its transactions.
+fn check(shop: &Shop) -> Result<(), TestCaseError> {
+    let (charges, refunds, disputes) = (
+        list(shop, "/v1/charges"),
+        list(shop, "/v1/refunds"),
+        list(shop, "/v1/disputes"),
+    );
+    let mut net = 0;
+    for charge in &charges {
+        let (amount, captured) = (number(charge, "amount"), number(charge, "amount_captured"));
+        let refunded = number(charge, "amount_refunded");
+        prop_assert!((0..=amount).contains(&captured) && (0..=amount).contains(&refunded));
+        prop_assert_eq!(&charge["refunded"], charge["paid"] == true && refunded == amount);
+        let own = refunds.iter().filter(|r| r["charge"] == charge["id"]);
+        let undone = |r: &&Value| ["failed", "canceled"].contains(&&*text(r, "status"));
+        let given: i64 = own.filter(|r| !undone(r)).map(|r| number(r, "amount")).sum();
+        let taken = if charge["captured"] == true { captured } else { amount };
+        prop_assert!(given <= taken, "{} given back of {}", given, taken);
+        if charge["captured"] == true {
+            prop_assert_eq!(refunded, amount - captured + given);
+            net += captured - given;
+        }
+        for dispute in disputes.iter().filter(|d| d["charge"] == charge["id"]) {
+            let open = ["needs_response", "under_review", "lost"].contains(&&*text(dispute, "status"));
+            let withdrawn = if open { number(dispute, "amount") } else { 0 };
+            prop_assert!(given + withdrawn <= captured, "{}", dispute);
+            net -= withdrawn;
+        }
+    }
+    let moved: i64 = list(shop, "/v1/balance_transactions")
+        .iter()
+        .map(|m| number(m, "net"))
+        .sum();
+    let pending: i64 = list(shop, "/v1/balance_transactions")
+        .iter()
+        .filter(|m| m["status"] == "pending")
+        .map(|m| number(m, "net"))
+        .sum();
+    let balance = shop.get("/v1/balance");
+    let (is_pending, available) = (
+        balance.number("/pending/0/amount"),
+        balance.number("/available/0/amount"),
+    );
+    prop_assert_eq!((moved, pending), (net, is_pending));
+    prop_assert_eq!(
+        is_pending + available,
+        moved,
+        "the balance is the sum of its transactions"
+    );
+    Ok(())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
     fn sums_hold_after_any_sequence(steps in steps()) {
         let shop = Shop::open();
-        let mut counted = 0;
-        for step in &steps {
-            let said = shop.get("/v1/charges?limit=100");
-            let charges = said.at("/data").as_array().cloned().unwrap_or_default();
-            let made: Vec<_> = charges
-                .iter()
-                .map(|c| (c["id"].as_str().unwrap_or_default().to_owned(), c["payment_intent"].as_str().map(str::to_owned)))
-                .collect();
-            counted += take(&shop, step, &made);
+        let mut effects = Vec::new();
+        for (n, step) in steps.iter().enumerate() {
+            effects.extend(take(&shop, n, step));
+            check(&shop)?;
         }
-        let charges = shop.get("/v1/charges?limit=100");
-        let charges = charges.at("/data").as_array().cloned().unwrap_or_default();
-        let (mut balance, mut paid) = (0, 0);
-        for charge in &charges {
-            let number = |name: &str| charge[name].as_i64().unwrap_or_default();
-            let (amount, captured, refunded) = (number("amount"), number("amount_captured"), number("amount_refunded"));
-            prop_assert!((0..=amount).contains(&captured) && (0..=amount).contains(&refunded));
-            prop_assert_eq!(charge["refunded"].as_bool(), Some(charge["paid"] == true && refunded == amount));
-            paid += u64::from(charge["paid"] == true);
-            if charge["captured"] == true {
-                balance += amount - refunded;
-            }
-        }
-        prop_assert_eq!(paid, counted);
-        prop_assert_eq!(shop.get("/v1/balance").number("/pending/0/amount"), balance);
-        let refunds = shop.get("/v1/refunds?limit=100");
-        for charge in &charges {
-            let of_it = refunds.at("/data").as_array().into_iter().flatten().filter(|r| r["charge"] == charge["id"]);
-            let sum: i64 = of_it.map(|r| r["amount"].as_i64().unwrap_or_default()).sum();
-            prop_assert!(sum <= charge["amount"].as_i64().unwrap_or_default());
-            if charge["captured"] == true {
-                prop_assert!(sum <= charge["amount_captured"].as_i64().unwrap_or_default());
-            }
-        }
+        let count = |kind: &str| effects.iter().filter(|effect| *effect == kind).count();
+        let charges = list(&shop, "/v1/charges");
+        let paid = charges.iter().filter(|c| c["paid"] == true).count();
+        prop_assert_eq!(paid, count("charge"));
+        prop_assert_eq!(list(&shop, "/v1/refunds").len(), count("refund"));
     }
 }

@@ -158,5 +158,5 @@ fn methods_belong_to_one_customer() {
 #[test]
 fn objects_are_compact() {
     use crate::mocks::stripe::objects::{Charge, Intent};
-    assert!(size_of::<Charge>() <= 192 && size_of::<Intent>() <= 160);
+    assert!(size_of::<Charge>() <= 192 && size_of::<Intent>() <= 168);
 }

@@ -146,7 +146,7 @@ fn parameters_are_checked_by_name() {
     );
     assert_eq!(refused(&format!("{CHARGE}&capture=maybe")).2, "Invalid boolean: maybe");
     assert_eq!(refused(&format!("{CHARGE}&metadata=x")).2, "Invalid object");
-    assert_eq!(refused("amount[a]=1&currency=usd").2, "Invalid string");
+    assert_eq!(refused("amount[a]=1&currency=usd").2, "Invalid integer");
 }
 
 #[test]

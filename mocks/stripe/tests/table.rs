@@ -10,6 +10,25 @@ const ENDPOINT: &str = "url=http://localhost:3000/hook&enabled_events[]=*";
 const INTENT: &str = "amount=2000&currency=usd";
 const CONFIRMED: &str = "amount=2000&currency=usd&payment_method=pm_card_visa&confirm=true";
 
+const WECHAT: &str = "type=wechat&amount=1500&currency=usd";
+const METER: &str = "display_name=M&event_name=api&default_aggregation[formula]=sum";
+const USAGE: &str = "event_name=api&payload[stripe_customer_id]=cus_1&payload[value]=5";
+
+/// Does to a card and to a source of a customer what a verb says.
+fn kept_by_a_customer(shop: &Shop, kept: &str, verb: &str) -> Vec<Said> {
+    let customer = shop.made("/v1/customers", "");
+    let path = format!("/v1/customers/{customer}/{kept}");
+    let given = ["tok_visa".to_owned(), shop.made("/v1/sources", WECHAT)];
+    let added = given.map(|given| shop.post(&path, &format!("source={given}")));
+    let one = |added: &Said| format!("{path}/{}", added.text("/id"));
+    match verb {
+        "create" => added.into(),
+        "update" => added.map(|added| shop.post(&one(&added), "metadata[a]=1")).into(),
+        "delete" => added.map(|added| shop.delete(&one(&added))).into(),
+        other => panic!("`{other}` has no recipe here"),
+    }
+}
+
 const PRODUCT: &str = "name=A&default_price_data[currency]=usd&default_price_data[unit_amount]=500";
 const PRICE: &str = "currency=usd&unit_amount=500&product_data[name]=A";
 
@@ -78,6 +97,45 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         "charges.capture" => on("/v1/charges", &format!("{CHARGE}&capture=false"), "/capture", ""),
         "refunds.create" => shop.post("/v1/refunds", &format!("charge={}", charge())),
         "refunds.update" => on("/v1/refunds", &format!("charge={}", charge()), "", "metadata[a]=1"),
+        "refunds.cancel" => {
+            let charge = shop.made("/v1/charges", "amount=2000&currency=usd&source=tok_pendingRefund");
+            on("/v1/refunds", &format!("charge={charge}"), "/cancel", "")
+        }
+        "charge_refunds.create" => on("/v1/charges", CHARGE, "/refunds", ""),
+        "charge_refunds.update" => {
+            let charge = charge();
+            let refund = shop.made("/v1/refunds", &format!("charge={charge}"));
+            shop.post(&format!("/v1/charges/{charge}/refunds/{refund}"), "metadata[a]=1")
+        }
+        "disputes.update" | "disputes.close" => {
+            let charge = "amount=2000&currency=usd&source=tok_createDispute";
+            shop.made("/v1/charges", charge);
+            let dispute = shop.get("/v1/disputes").text("/data/0/id");
+            let rest = if operation.ends_with("close") { "/close" } else { "" };
+            shop.post(&format!("/v1/disputes/{dispute}{rest}"), "")
+        }
+        "payment_intents.authenticate" => {
+            let form = format!("{INTENT}&payment_method=pm_card_authenticationRequired&confirm=true");
+            let id = shop.made("/v1/payment_intents", &form);
+            shop.post(
+                &format!("/v1/test_helpers/payment_intents/{id}/authenticate"),
+                "result=succeed",
+            )
+        }
+        "setup_intents.create" => shop.post("/v1/setup_intents", ""),
+        "setup_intents.update" => on("/v1/setup_intents", "", "", "metadata[a]=1"),
+        "setup_intents.confirm" => on("/v1/setup_intents", "", "/confirm", "payment_method=pm_card_visa"),
+        "setup_intents.cancel" => on("/v1/setup_intents", "", "/cancel", ""),
+        "setup_intents.authenticate" => {
+            let id = shop.made(
+                "/v1/setup_intents",
+                "payment_method=pm_card_authenticationRequired&confirm=true",
+            );
+            shop.post(
+                &format!("/v1/test_helpers/setup_intents/{id}/authenticate"),
+                "result=succeed",
+            )
+        }
         "products.create" => shop.post("/v1/products", PRODUCT),
         "products.update" => on("/v1/products", "name=A", "", "name=B"),
         "products.delete" => shop.delete(&format!("/v1/products/{}", shop.made("/v1/products", "name=A"))),
@@ -95,7 +153,31 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
             shop.delete(&format!("/v1/webhook_endpoints/{id}"))
         }
         "tokens.create" => shop.post("/v1/tokens", card),
-        other => panic!("`{other}` has no recipe here"),
+        "sources.create" => shop.post("/v1/sources", WECHAT),
+        "sources.update" => on("/v1/sources", WECHAT, "", "metadata[a]=1"),
+        "billing.meters.create" => shop.post("/v1/billing/meters", METER),
+        "billing.meters.update" => on("/v1/billing/meters", METER, "", "display_name=N"),
+        "billing.meters.deactivate" => on("/v1/billing/meters", METER, "/deactivate", ""),
+        "billing.meters.reactivate" => {
+            let path = format!("/v1/billing/meters/{}", shop.made("/v1/billing/meters", METER));
+            shop.post(&format!("{path}/deactivate"), "");
+            shop.post(&format!("{path}/reactivate"), "")
+        }
+        "billing.meter_events.create" => shop.post("/v1/billing/meter_events", USAGE),
+        "billing.meter_event_adjustments.create" => {
+            shop.post("/v1/billing/meter_events", &format!("{USAGE}&identifier=i"));
+            let form = "event_name=api&type=cancel&cancel[identifier]=i";
+            shop.post("/v1/billing/meter_event_adjustments", form)
+        }
+        "v2.billing.meter_events.create" => {
+            shop.made("/v1/billing/meters", METER);
+            let body = r#"{"event_name": "api", "payload": {"stripe_customer_id": "cus_1", "value": "5"}}"#;
+            shop.post_v2("/v2/billing/meter_events", body, &[])
+        }
+        other => match other.strip_prefix("customers.").and_then(|o| o.split_once('.')) {
+            Some((kept @ ("sources" | "cards"), verb)) => return kept_by_a_customer(shop, kept, verb),
+            _ => panic!("`{other}` has no recipe here"),
+        },
     }]
 }
 

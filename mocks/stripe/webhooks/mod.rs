@@ -19,8 +19,11 @@ use delivery::Delivery;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Webhooks;
 
+/// The name of what sends them.
+pub(crate) const NAME: &str = "stripe-webhooks";
+
 const SENDER: Sender = Sender {
-    provider: crate::mocks::WEBHOOKS,
+    provider: NAME,
     operation: "events.deliver",
     effect: "delivery",
 };

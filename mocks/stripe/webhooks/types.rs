@@ -1,4 +1,4 @@
-//! The types of events that an endpoint can ask for: those of Stripe's OpenAPI description.
+//! The types of events that an endpoint can ask for, as Stripe's description of its API lists them.
 
 /// Says whether there is such a type.
 pub(crate) fn is_known(name: &str) -> bool {

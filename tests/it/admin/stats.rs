@@ -48,7 +48,7 @@ async fn the_example_of_the_documentation() {
             assert_eq!((&stats["generation"], &stats["unmatched"]), (&json!(1), &json!(0)));
             assert_eq!(stats["journal_trimmed"], json!({"entries": 0, "bodies": 0}));
             let names: Vec<&String> = stats["providers"].as_object().unwrap().keys().collect();
-            assert_eq!(names, ["deliveries", "orders", "smtp", "stripe", "webhook"], "those that were not called too");
+            assert_eq!(names, ["deliveries", "orders", "smtp", "stripe", "stripe-webhooks", "webhook"], "those that were not called too");
             check_sums(&stats);
         },
     )

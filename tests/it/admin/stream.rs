@@ -55,9 +55,13 @@ impl Stream {
 
     /// Reads the next event about a hold.
     async fn told(&mut self) -> Value {
+        within("the event of a hold", self.next_told()).await
+    }
+
+    async fn next_told(&mut self) -> Value {
         let mut name = String::new();
         loop {
-            let line = within("an event", self.line()).await;
+            let line = self.line().await;
             match line.split_once(": ") {
                 Some(("event", event)) => event.clone_into(&mut name),
                 Some(("data", data)) if name != "attempt" => {

@@ -67,7 +67,6 @@ async fn events_go_in_the_order_that_is_asked_for() {
             assert_eq!(order(json!({"order": "reverse"})).await, "edcba");
             assert_eq!(order(json!({"order": [2, 0, 1, 0]})).await, "caba");
             assert_eq!(order(json!({"order": "reverse", "copies": 2})).await, "eeddccbbaa");
-            assert_eq!(order(json!({"order": "reverse", "spacing": "20ms"})).await, "edcba");
             let shuffled = order(json!({"order": "shuffle", "seed": 7})).await;
             assert_eq!(order(json!({"order": "shuffle", "seed": 7})).await, shuffled);
             let mut sorted: Vec<char> = shuffled.chars().collect();
@@ -76,6 +75,15 @@ async fn events_go_in_the_order_that_is_asked_for() {
             let mut all: Vec<char> = order(json!({})).await.chars().collect();
             all.sort_unstable();
             assert_eq!(String::from_iter(all), "abcde", "all at once without an order");
+            let spaced = json!({"url": receiver.url, "bodies": ["a", "b"], "order": [1, 0, 1], "spacing": "20ms"});
+            let told = deliver(app, spaced).await;
+            assert_eq!(each(&told, "event"), [1, 0, 1]);
+            let times = each(&told, "times");
+            let released = times.iter().map(|times| times["released"].as_f64().unwrap());
+            assert!(
+                released.zip([0.0, 20.0, 40.0]).all(|(at, least)| at >= least),
+                "{times:?}"
+            );
         },
     )
     .await;

@@ -13,8 +13,6 @@ pub(super) struct Heard {
     pub(super) head: String,
     pub(super) body: String,
     pub(super) at: Instant,
-    /// How many connections there were when its first byte came.
-    pub(super) connected: usize,
 }
 
 impl Heard {
@@ -48,14 +46,12 @@ impl Receiver {
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let heard: Arc<Mutex<Vec<Heard>>> = Arc::default();
         let (all, answer) = (Arc::clone(&heard), Arc::new(answer));
-        let connected = Arc::new(Mutex::new(0));
         let task = tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
-                *connected.lock().unwrap() += 1;
-                let (all, answer, connected) = (Arc::clone(&all), Arc::clone(&answer), Arc::clone(&connected));
+                let (all, answer) = (Arc::clone(&all), Arc::clone(&answer));
                 tokio::spawn(async move {
-                    if let Some(heard) = hear(&mut stream, &connected).await {
+                    if let Some(heard) = hear(&mut stream).await {
                         all.lock().unwrap().push(heard.clone());
                         answer(heard, stream).await;
                     }
@@ -88,9 +84,8 @@ pub(super) async fn say(mut stream: TcpStream, status: &str) {
     drop(stream.read(&mut [0; 16]).await);
 }
 
-async fn hear(stream: &mut TcpStream, connected: &Mutex<usize>) -> Option<Heard> {
-    let mut bytes = vec![stream.read_u8().await.ok()?];
-    let connected = *connected.lock().unwrap();
+pub(super) async fn hear(stream: &mut TcpStream) -> Option<Heard> {
+    let mut bytes = Vec::new();
     let mut chunk = [0; 4_096];
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -99,7 +94,6 @@ async fn hear(stream: &mut TcpStream, connected: &Mutex<usize>) -> Option<Heard>
                 head: head.to_owned(),
                 body: body.to_owned(),
                 at: Instant::now(),
-                connected,
             };
             let length = heard.header("content-length").map_or(0, |n| n.parse().unwrap());
             if body.len() >= length {

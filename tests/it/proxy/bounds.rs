@@ -5,7 +5,7 @@ use std::time::Duration;
 use ackdrop::suite::Limits;
 
 use super::{STRIPE, ask, opened, plain, secure};
-use crate::support::{App, Call, Conn, End, with};
+use crate::support::{App, Call, Conn, End, with, within};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_target_is_a_400_and_opens_no_tunnel() {
@@ -103,12 +103,15 @@ async fn a_tunnel_is_one_of_the_connections_that_there_may_be() {
             let mut second = Conn::plain(app.http()).await;
             second.rest().await;
             drop(tunnel);
-            loop {
-                let mut conn = Conn::plain(app.http()).await;
-                if conn.send_lossy(&ask(STRIPE).bytes()).await.is_ok() && conn.try_head().await.is_some() {
-                    break;
+            let served = async {
+                loop {
+                    let mut conn = Conn::plain(app.http()).await;
+                    if conn.send_lossy(&ask(STRIPE).bytes()).await.is_ok() && conn.try_head().await.is_some() {
+                        break;
+                    }
                 }
-            }
+            };
+            within("the end of the tunnel", served).await;
         },
     )
     .await;

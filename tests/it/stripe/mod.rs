@@ -1,11 +1,13 @@
 //! The Stripe-like provider over real sockets: one effect a key, whatever becomes of the answer.
 
+mod authentication;
 mod counted;
 mod kept;
 mod keys;
 mod lost;
 mod malformed;
 mod money;
+mod n8n;
 mod races;
 mod schedule;
 mod sdk;

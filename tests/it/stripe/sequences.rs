@@ -1,8 +1,9 @@
-//! Random sequences of charges, captures and refunds, with answers lost and retried between: no sum runs over, no key counts twice.
+//! Random sequences of charges, captures, refunds that may fail and disputes, with answers lost and retried between: no sum runs over, no
+//! key counts twice, and the balance is the sum of its transactions.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::get;
 use crate::support::{Answer, App, Call, with};
@@ -10,9 +11,19 @@ use crate::support::{Answer, App, Call, with};
 /// Is one wish of a client.
 #[derive(Clone, Debug)]
 enum Wish {
-    Charge { amount: i64, capture: bool, declined: bool },
-    Capture { which: usize, amount: i64 },
-    Refund { which: usize, amount: i64 },
+    Charge {
+        amount: i64,
+        capture: bool,
+        card: &'static str,
+    },
+    Capture {
+        which: usize,
+        amount: i64,
+    },
+    Refund {
+        which: usize,
+        amount: i64,
+    },
 }
 
 /// Says what happens to the tries of a wish, one after the other; then one is answered.
@@ -25,6 +36,7 @@ struct Expected {
     amount: i64,
     captured: Option<i64>,
     given_back: i64,
+    card: &'static str,
 }
 
 #[derive(Default)]
@@ -32,6 +44,7 @@ struct Shop {
     charges: Vec<Expected>,
     captures: u64,
     refunds: u64,
+    failed: u64,
 }
 
 impl Expected {
@@ -45,7 +58,24 @@ impl Expected {
 
     /// What was not captured can only be given back as a whole.
     fn can_refund(&self, amount: i64) -> bool {
-        amount <= self.left() && (self.captured.is_some() || amount == self.left())
+        !self.is_charged_back() && amount <= self.left() && (self.captured.is_some() || amount == self.left())
+    }
+
+    fn is_charged_back(&self) -> bool {
+        self.captured.is_some() && self.card == "createDispute"
+    }
+
+    /// Says whether what is refunded of it comes back.
+    fn fails_refund(&self) -> bool {
+        self.captured.is_some() && self.card == "refundFail"
+    }
+
+    /// Returns what it adds to the balance.
+    fn net(&self) -> i64 {
+        match self.captured {
+            Some(captured) if !self.is_charged_back() => captured - self.given_back,
+            _ => 0,
+        }
     }
 }
 
@@ -54,14 +84,10 @@ impl Shop {
     fn ask(&self, n: usize, wish: &Wish) -> (Call, u16) {
         let said = |granted: bool| if granted { 200 } else { 400 };
         match wish {
-            Wish::Charge {
-                amount,
-                capture,
-                declined,
-            } => {
-                let source = if *declined { "tok_chargeDeclined" } else { "tok_visa" };
-                let form = format!("amount={amount}&currency=usd&capture={capture}&source={source}&metadata[n]={n}");
-                (Call::stripe("/v1/charges", &form), if *declined { 402 } else { 200 })
+            Wish::Charge { amount, capture, card } => {
+                let form = format!("amount={amount}&currency=usd&capture={capture}&source=tok_{card}&metadata[n]={n}");
+                let status = if *card == "chargeDeclined" { 402 } else { 200 };
+                (Call::stripe("/v1/charges", &form), status)
             }
             Wish::Capture { which, amount } => match self.pick(*which) {
                 None => (
@@ -94,18 +120,24 @@ impl Shop {
     fn grant(&mut self, wish: &Wish, answer: &Answer) {
         let number = self.charges.len().max(1);
         match *wish {
-            Wish::Charge { amount, capture, .. } => self.charges.push(Expected {
+            Wish::Charge { amount, capture, card } => self.charges.push(Expected {
                 id: answer.json()["id"].as_str().unwrap().to_owned(),
                 amount,
                 captured: capture.then_some(amount),
                 given_back: 0,
+                card,
             }),
             Wish::Capture { which, amount } => {
                 self.charges[which % number].captured = Some(amount);
                 self.captures += 1;
             }
             Wish::Refund { which, amount } => {
-                self.charges[which % number].given_back += amount;
+                let charge = &mut self.charges[which % number];
+                if charge.fails_refund() {
+                    self.failed += 1;
+                } else {
+                    charge.given_back += amount;
+                }
                 self.refunds += 1;
             }
         }
@@ -114,9 +146,11 @@ impl Shop {
 
 fn wishes() -> impl Strategy<Value = Vec<(Wish, Losses)>> {
     let amount = prop_oneof![Just(50_i64), Just(300), Just(500), Just(1000), 50_i64..1200];
+    let cards = ["visa", "visa", "visa", "chargeDeclined", "refundFail", "createDispute"];
+    let card = proptest::sample::select(cards.to_vec());
     let wish = prop_oneof![
-        3 => (amount.clone(), any::<bool>(), proptest::bool::weighted(0.15))
-            .prop_map(|(amount, capture, declined)| Wish::Charge { amount, capture, declined }),
+        3 => (amount.clone(), any::<bool>(), card)
+            .prop_map(|(amount, capture, card)| Wish::Charge { amount, capture, card }),
         2 => (0_usize..6, amount.clone()).prop_map(|(which, amount)| Wish::Capture { which, amount }),
         4 => (0_usize..6, amount).prop_map(|(which, amount)| Wish::Refund { which, amount }),
     ];
@@ -167,7 +201,11 @@ async fn play(app: &App, wishes: &[(Wish, Losses)]) {
             answer.text()
         );
         if status == 200 {
+            let before = shop.failed;
             shop.grant(wish, &answer);
+            if shop.failed > before {
+                app.admin(Call::post("/_clock").json(&json!({"advance": "2s"}))).await;
+            }
         }
     }
     let listed = app.call(get("/v1/refunds?limit=100")).await.json();
@@ -175,12 +213,29 @@ async fn play(app: &App, wishes: &[(Wish, Losses)]) {
         let charge = app.call(get(&format!("/v1/charges/{}", expected.id))).await.json();
         check(expected, &charge, &listed);
     }
+    check_balance(app, &shop).await;
     let granted = shop.charges.len() as u64;
-    let effects = ["charge", "charge_capture", "refund"].map(|kind| app.effects(kind));
-    assert_eq!(effects, [granted, shop.captures, shop.refunds], "one effect a key");
+    let effects = ["charge", "charge_capture", "refund", "refund_fail"].map(|kind| app.effects(kind));
+    let expected = [granted, shop.captures, shop.refunds, shop.failed];
+    assert_eq!(effects, expected, "one effect a key");
     let counts = app.counts("stripe").await;
-    assert_eq!(counts.accepted, granted + shop.captures + shop.refunds);
+    assert_eq!(counts.accepted, expected.iter().sum::<u64>());
     assert_eq!((counts.duplicates, counts.lost), (0, 0));
+}
+
+/// Checks the balance against what is in it, and against its transactions.
+async fn check_balance(app: &App, shop: &Shop) {
+    let balance = app.call(get("/v1/balance")).await.json();
+    let movements = app.call(get("/v1/balance_transactions?limit=100")).await.json();
+    let moved = movements["data"].as_array().unwrap().iter();
+    let moved: i64 = moved.map(|m| m["net"].as_i64().unwrap()).sum();
+    let sum = |side: &str| balance[side][0]["amount"].as_i64().unwrap();
+    let expected: i64 = shop.charges.iter().map(Expected::net).sum();
+    assert_eq!(
+        (sum("pending") + sum("available"), moved),
+        (expected, expected),
+        "{movements}"
+    );
 }
 
 /// Checks one charge against what it should be, and its sums against each other.
@@ -193,7 +248,7 @@ fn check(expected: &Expected, charge: &Value, refunds: &Value) {
     assert!(captured <= amount && refunded <= amount, "{charge}");
     let own = refunds["data"].as_array().unwrap().iter();
     let given: i64 = own
-        .filter(|r| r["charge"] == charge["id"])
+        .filter(|r| r["charge"] == charge["id"] && r["status"] != "failed")
         .map(|r| r["amount"].as_i64().unwrap())
         .sum();
     assert_eq!(given, expected.given_back);

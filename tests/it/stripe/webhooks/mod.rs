@@ -3,6 +3,7 @@
 mod delivered;
 mod endpoints;
 mod events;
+mod given;
 mod n8n;
 mod receiver;
 mod retried;

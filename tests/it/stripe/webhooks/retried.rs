@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::{Receiver, advance, customer, endpoint, event, get, made, said, tries};
-use crate::support::{Call, with};
+use crate::support::{Call, with, within};
 
 #[tokio::test]
 async fn it_is_tried_thrice_more_as_the_clock_is_advanced_and_then_given_up() {
@@ -57,7 +57,7 @@ async fn a_receiver_that_comes_back_gets_it_once() {
             app.settled().await;
             let receiver = TcpListener::bind(addr).await.unwrap();
             advance(app, "1h").await;
-            let got = super::receiver::read(receiver.accept().await.unwrap().0).await;
+            let got = super::receiver::read(within("the second try", receiver.accept()).await.unwrap().0).await;
             got.answer(200).await;
             advance(app, "100h").await;
             app.settled().await;

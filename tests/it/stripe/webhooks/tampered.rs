@@ -246,17 +246,19 @@ async fn a_rule_that_names_no_provider_meets_what_comes_in_and_a_pass_spares_wha
         async |app| {
             let receiver = Receiver::open().await;
             endpoint(app, "", &receiver.url()).await;
-            app.fault(json!({"mode": "delay", "delay": "1ms"})).await;
-            arm(app, "pass", json!({"key": "evt_*"})).await;
-            arm(app, "drop", json!({})).await;
+            app.fault(json!({"mode": "drop-after-commit", "on": 2})).await;
             made(app, customer("Ada")).await;
             receiver.next_of(app, 200).await;
-            let of_sent = |app: &App| {
-                let entries = app.entries();
-                let sent = entries.iter().find(|e| &*e.arrival.provider == "stripe-webhooks");
-                sent.unwrap().fired.iter().map(|f| f.mode).collect::<Vec<_>>()
-            };
-            assert_eq!(of_sent(app), ["pass"]);
+            assert_eq!(tries(app), [said("accepted", "answered")]);
+            assert_eq!(app.admin(Call::get("/_faults")).await["faults"][0]["matched"], 1);
+            app.admin(Call::new("DELETE", "/_faults")).await;
+            arm(app, "pass", json!({"key": "evt_*"})).await;
+            arm(app, "drop", json!({})).await;
+            made(app, customer("Eve")).await;
+            receiver.next_of(app, 200).await;
+            let entries = app.entries();
+            let fired: Vec<_> = entries.iter().flat_map(|e| &e.fired).map(|f| f.mode).collect();
+            assert_eq!(fired, ["pass"]);
         },
     )
     .await;
