@@ -7,6 +7,7 @@ const { tmpdir } = require('node:os');
 const path = require('node:path');
 const ts = require('typescript');
 
+const LISTS = { list: 'ApiList', search_result: 'ApiSearchResult' };
 const SPELLED = { invoiceitem: 'InvoiceItem', item: 'LineItem', line_item: 'InvoiceLineItem' };
 // "Object literal may only specify known properties", with and without a guess at what was meant.
 const EXCESS = [2353, 2561];
@@ -14,9 +15,10 @@ const OPTIONS = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, mo
 
 /** The type of an object: `checkout.session` is `Stripe.Checkout.Session`. */
 function typeOf(value) {
-  if (value.object === 'list') {
+  const list = LISTS[value.object];
+  if (list) {
     const types = [...new Set(value.data.map(typeOf))];
-    return `Stripe.ApiList<${types.join(' | ') || 'never'}>`;
+    return `Stripe.${list}<${types.join(' | ') || 'never'}>`;
   }
   const camel = (word) => word.split('_').map((part) => part[0].toUpperCase() + part.slice(1)).join('');
   const name = SPELLED[value.object] ?? value.object.split('.').map(camel).join('.');
@@ -128,7 +130,7 @@ function main(shapes) {
     for (const [literal, diagnostics] of judge(folder, literals)) {
       const untyped = literal.untyped.filter((place) => !known.explains(`${literal.name} ${place}`)).map((place) => `${place} is untyped`);
       const wrong = diagnostics.map((d) => `${literal.place(d)?.join('.')}: ${ts.flattenDiagnosticMessageText(d.messageText, ' ').replace(/\s+/g, ' ').slice(0, 400)}`);
-      const empty = literal.value.object === 'list' && literal.value.data.length === 0 ? ['data holds nothing'] : [];
+      const empty = literal.value.object in LISTS && literal.value.data.length === 0 ? ['data holds nothing'] : [];
       report(literal.name, [...untyped, ...wrong, ...empty]);
     }
   } finally {

@@ -131,3 +131,27 @@ PATHS = {
 
 # What has no id of its own, or is only listed.
 PLAIN = ["/v1/balance"]
+
+
+def _deleted(w, path, **params):
+    return w.ours.call("DELETE", f"{path}/{w.post(path, **params)['id']}")
+
+
+def _expanded(w, kind, *fields):
+    return w.ours.call("GET", PATHS[kind].format(id=getattr(w, kind)["id"]), {"expand": list(fields)})
+
+
+# What else ours answers with, for the SDKs to decode: what is left of what was deleted, what a search finds, expanded fields.
+MORE = {
+    "customer.deleted": lambda w: _deleted(w, "/v1/customers"),
+    "product.deleted": lambda w: _deleted(w, "/v1/products", name="Gone"),
+    "coupon.deleted": lambda w: _deleted(w, "/v1/coupons", percent_off=5),
+    "invoiceitem.deleted": lambda w: _deleted(w, "/v1/invoiceitems", customer=w.customer["id"], amount=300, currency="usd"),
+    "webhook_endpoint.deleted": lambda w: _deleted(w, "/v1/webhook_endpoints", url="http://127.0.0.1:9/gone", enabled_events=["*"]),
+    "customer.search": lambda w: (w.customer, w.ours.call("GET", "/v1/customers/search", {"query": 'email:"oracle@example.com"'}))[1],
+    "charge.expanded": lambda w: _expanded(w, "charge", "customer", "balance_transaction", "refunds"),
+    "payment_intent.expanded": lambda w: _expanded(w, "payment_intent", "customer", "payment_method", "latest_charge.balance_transaction"),
+    "subscription.expanded": lambda w: _expanded(w, "subscription", "customer", "latest_invoice.lines", "default_payment_method"),
+    "invoice.expanded": lambda w: _expanded(w, "invoice", "customer", "lines"),
+    "checkout.session.expanded": lambda w: _expanded(w, "checkout.session", "line_items", "customer"),
+}

@@ -18,6 +18,7 @@ from stripe import _util
 from stripe._stripe_object import UntypedStripeObject
 import typing_extensions
 
+LISTS = (stripe.ListObject, stripe.SearchResultObject)
 LITERALS = (typing.Literal, typing_extensions.Literal)
 
 
@@ -100,7 +101,7 @@ def fields(value, at="", args=()):
     where = f"{at}." if at else ""
     for name, hint in hints.items():
         if name in value:
-            hint = typing.List[args[0]] if args and isinstance(value, stripe.ListObject) and name == "data" else hint
+            hint = typing.List[args[0]] if args and isinstance(value, LISTS) and name == "data" else hint
             yield from differences(value[name], hint, where + name)
         elif not optional(hint) and not (name == "deleted" or value._data.get("deleted")):
             yield where + name, "is missing"
@@ -130,7 +131,7 @@ def decode(path):
     if type(decoded) is stripe.StripeObject:
         yield "", f"{value['object']} has no class"
         return
-    if isinstance(decoded, stripe.ListObject):
+    if isinstance(decoded, LISTS):
         classes = {type(each) for each in decoded.data}
         if len(classes) != 1:
             yield "data", f"holds {classes or 'nothing'}"

@@ -12,6 +12,7 @@ import stripe
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 STEPS = []
+NO_REDIRECTS = {"enabled": True, "allow_redirects": "never"}
 
 
 def step(name):
@@ -85,7 +86,7 @@ def three_ds(p):
 @step("capture")
 def capture(p):
     intent = p.v1.payment_intents.create({
-        "amount": 5000, "currency": "usd", "customer": p.customer, "payment_method": p.method, "payment_method_types": ["card"],
+        "amount": 5000, "currency": "usd", "customer": p.customer, "payment_method": p.method, "automatic_payment_methods": NO_REDIRECTS,
         "capture_method": "manual", "confirm": True,
     })
     equal((intent.status, intent.amount_capturable), ("requires_capture", 5000))
@@ -97,7 +98,7 @@ def capture(p):
 def decline(p):
     try:
         p.v1.payment_intents.create({
-            "amount": 1000, "currency": "usd", "payment_method": "pm_card_visa_chargeDeclined", "payment_method_types": ["card"],
+            "amount": 1000, "currency": "usd", "payment_method": "pm_card_visa_chargeDeclined", "automatic_payment_methods": NO_REDIRECTS,
             "confirm": True,
         })
     except stripe.CardError as error:
