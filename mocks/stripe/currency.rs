@@ -52,6 +52,9 @@ pub(crate) fn codes() -> &'static [&'static str] {
 }
 
 impl Currency {
+    /// The currency of the account.
+    pub(crate) const USD: Self = Self(0);
+
     /// Reads a code; upper case is taken too.
     pub(crate) fn parse(code: &str, param: &str) -> Outcome<Self> {
         let lower = code.to_ascii_lowercase();
@@ -69,10 +72,15 @@ impl Currency {
         CODES[usize::from(self.0)]
     }
 
+    /// Returns the smallest amount that can be charged.
+    pub(crate) fn smallest(self) -> i64 {
+        let smallest = SMALLEST.iter().find(|(code, _)| *code == self.code());
+        smallest.map_or(50, |(_, amount)| *amount)
+    }
+
     /// Checks that an amount can be charged.
     pub(crate) fn check(self, amount: i64, param: &str) -> Outcome<()> {
-        let smallest = SMALLEST.iter().find(|(code, _)| *code == self.code());
-        let smallest = smallest.map_or(50, |(_, amount)| *amount);
+        let smallest = self.smallest();
         if amount < smallest {
             let message = format!("Amount must be at least {} {}", self.show(smallest), self.code());
             return Err(Failure::invalid(message).code("amount_too_small").param(param));

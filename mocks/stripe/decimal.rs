@@ -32,7 +32,7 @@ impl Decimal {
     /// Returns the number where it is whole.
     pub(crate) fn whole(self) -> Option<i64> {
         (self.0 % ONE == 0)
-            .then(|| self.0 / ONE)
+            .then_some(self.0 / ONE)
             .and_then(|n| n.try_into().ok())
     }
 

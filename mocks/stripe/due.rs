@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
+use super::billing::agenda;
 use super::form::Fields;
 use super::ids::Ids;
-use super::objects::{Charge, Intent, Status};
+use super::objects::{Charge, Intent, Status, Task};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{events, payment, search};
@@ -18,7 +19,20 @@ pub(crate) const AUTHORISED: Duration = Duration::days(7);
 /// The operation as which it is counted.
 pub(crate) const OPERATION: &str = "schedule.run";
 /// What can come of it.
-pub(crate) const EFFECTS: &[&str] = &["charge_expire", "payment_intent_cancel", "refund_fail", "refund_settle"];
+pub(crate) const EFFECTS: &[&str] = &[
+    "charge",
+    "charge_expire",
+    "checkout_session_expire",
+    "invoice_finalize",
+    "invoice_pay",
+    "payment_intent_cancel",
+    "refund_fail",
+    "refund_settle",
+    "subscription_cancel",
+    "subscription_cycle",
+    "subscription_expire",
+    "subscription_pause",
+];
 /// How much of it is run at once.
 const MOST: usize = 1_000;
 
@@ -38,6 +52,8 @@ pub(crate) enum Work {
     FailRefund { refund: Arc<str> },
     /// Let a pending refund succeed.
     SettleRefund { refund: Arc<str> },
+    /// Go on with an invoice or a subscription.
+    Billing(Task),
 }
 
 impl Object for Due {
@@ -59,16 +75,18 @@ impl Work {
             Self::ExpireAuthorisation { charge } => ("expire_authorisation", charge),
             Self::FailRefund { refund } => ("fail_refund", refund),
             Self::SettleRefund { refund } => ("settle_refund", refund),
+            Self::Billing(task) => return task.id(),
         };
         format!("{kind}:{id}").into()
     }
 
     /// Does it, in the account in which it was planned. `at` is when it was due; the world's clock may be far past it.
-    fn run(&self, scene: &mut Scene<'_, '_>, _at: OffsetDateTime) {
+    fn run(&self, scene: &mut Scene<'_, '_>, at: OffsetDateTime) {
         match self {
             Self::ExpireAuthorisation { charge } => expire_authorisation(scene, charge),
             Self::FailRefund { refund } => payment::fail(scene, refund),
             Self::SettleRefund { refund } => payment::settle(scene, refund),
+            Self::Billing(task) => agenda::run(scene, task, at.unix_timestamp()),
         }
     }
 }

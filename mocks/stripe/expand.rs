@@ -38,7 +38,7 @@ fn check(path: &str, kind: Kind, list: bool) -> Outcome<Path> {
         out.push((field, target));
         rest = below;
         kinds = match target {
-            Target::One(kind) => vec![kind],
+            Target::One(kind) | Target::Each(kind) => vec![kind],
             Target::OneOf(kinds) => kinds.to_vec(),
             Target::Many(kind) => {
                 rest = match below.strip_prefix("data.") {
@@ -82,6 +82,11 @@ pub(crate) fn expand(tx: &Tx<'_>, thing: Thing, paths: &[&[(&'static str, Target
         let found = match target {
             Target::One(kind) => one(&[*kind]),
             Target::OneOf(kinds) => one(kinds),
+            Target::Each(kind) => {
+                let ids = thing.members(field);
+                let each = ids.iter().filter_map(|id| kind.find(tx, id));
+                Some(Expanded::Each(each.map(|found| expand(tx, found, &below)).collect()))
+            }
             Target::Many(kind) => Some(Expanded::Many(members(tx, &thing, field, *kind, &below))),
         };
         expanded.extend(found.map(|found| (*field, found)));

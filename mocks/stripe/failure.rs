@@ -96,6 +96,14 @@ impl Failure {
         self
     }
 
+    /// Forgets what it left behind, where that was taken back.
+    pub(crate) fn plain(mut self: Box<Self>) -> Box<Self> {
+        self.charge = None;
+        self.intent = None;
+        self.method = None;
+        self
+    }
+
     pub(crate) fn intent(mut self: Box<Self>, intent: Shown) -> Box<Self> {
         self.intent = Some(intent);
         self

@@ -18,8 +18,13 @@ pub(crate) struct Created {
 impl Created {
     /// Reads `created=…` or `created[gte]=…` and the like.
     pub(crate) fn read(params: &Params<'_>) -> Outcome<Self> {
-        let Ok(Some(bounds)) = params.nested("created") else {
-            let exact = params.integer("created")?;
+        Self::read_as(params, "created")
+    }
+
+    /// Reads bounds of a time by another name.
+    pub(crate) fn read_as(params: &Params<'_>, name: &str) -> Outcome<Self> {
+        let Ok(Some(bounds)) = params.nested(name) else {
+            let exact = params.integer(name)?;
             return Ok(Self {
                 from: exact.unwrap_or(i64::MIN),
                 to: exact.unwrap_or(i64::MAX),
@@ -131,4 +136,38 @@ pub(crate) fn limit(params: &Params<'_>) -> Outcome<usize> {
         Some(limit) if limit > 100 => refuse("This value must be less than or equal to 100."),
         Some(limit) => Ok(usize::try_from(limit).unwrap_or(100)),
     }
+}
+
+/// Reads one page of what belongs to an object, in the order in which it shows it.
+pub(crate) fn members(scene: &Scene<'_, '_>, kind: Kind, ids: &[Arc<str>]) -> Outcome<Answer> {
+    let limit = limit(&scene.params)?;
+    let place = |param: &str| -> Outcome<Option<usize>> {
+        let Some(id) = scene.params.text(param)? else {
+            return Ok(None);
+        };
+        let found = ids.iter().position(|own| **own == *id);
+        found.map(Some).ok_or_else(|| missing(kind, id, param))
+    };
+    let (from, to) = match (place("starting_after")?, place("ending_before")?) {
+        (Some(_), Some(_)) => {
+            let message = "You may only specify one of these parameters: starting_after, ending_before.";
+            return Err(Failure::invalid(message));
+        }
+        (Some(after), None) => (after + 1, ids.len()),
+        (None, Some(before)) => (before.saturating_sub(limit), before),
+        (None, None) => (0, ids.len()),
+    };
+    let has_more = if scene.params.has("ending_before") {
+        from > 0
+    } else {
+        to - from > limit
+    };
+    let data = ids[from..to]
+        .iter()
+        .take(limit)
+        .filter_map(|id| kind.find(scene.tx, id));
+    Ok(Answer::Page {
+        data: data.collect(),
+        has_more,
+    })
 }

@@ -5,6 +5,7 @@
 //! happens later by itself, `seed` the table of what can be put under a chosen id.
 
 mod answer;
+mod billing;
 mod books;
 mod call;
 mod cards;
@@ -146,6 +147,12 @@ impl Stripe {
             allowed: &self.allowed,
         };
         let answer = (route.run)(&mut scene);
+        // What is wrong with a request may be found after the first objects were put: nothing of them stays.
+        if let Err(failure) = &answer
+            && matches!(failure.status, 400 | 404)
+        {
+            scene.tx.discard();
+        }
         events::trim(scene.tx);
         search::note(scene.tx, self.search_lag);
         let (tx, answer) = (&*scene.tx, answer?);

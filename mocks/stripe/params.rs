@@ -39,6 +39,11 @@ impl<'p> Params<'p> {
         }
     }
 
+    /// Lists the names that were given.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'p str> + use<'p> {
+        self.fields.iter().map(|(name, _)| name)
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.fields.get(name).is_some()
     }

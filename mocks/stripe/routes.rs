@@ -8,9 +8,10 @@ use super::due;
 use super::kind::Parameter;
 use super::objects::Kind as Shows;
 use super::operations::{
-    authenticate, balance, charges, country_specs, coupons, customer_methods, customer_sources, customers, disputes,
-    events, meter_events, meters, payment_intents, payment_methods, prices, products, promotion_codes, refunds,
-    setup_intents, sources, tokens, webhook_endpoints,
+    authenticate, balance, charges, checkout, country_specs, coupons, customer_methods, customer_sources, customers,
+    disputes, events, invoice_payments, invoiceitems, invoices, meter_events, meters, payment_intents, payment_methods,
+    prices, products, promotion_codes, refunds, setup_intents, sources, subscription_items, subscriptions, test_clocks,
+    tokens, webhook_endpoints,
 };
 use super::scene::Handler;
 use crate::attempt::{About, Kind, Operation};
@@ -72,6 +73,13 @@ static TABLE: &[&[Route]] = &[
     prices::ROUTES,
     coupons::ROUTES,
     promotion_codes::ROUTES,
+    invoiceitems::ROUTES,
+    invoices::ROUTES,
+    invoice_payments::ROUTES,
+    subscriptions::ROUTES,
+    subscription_items::ROUTES,
+    test_clocks::ROUTES,
+    checkout::ROUTES,
     events::ROUTES,
     webhook_endpoints::ROUTES,
     customer_sources::ROUTES,

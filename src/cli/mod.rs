@@ -14,6 +14,7 @@ mod flags;
 mod holds;
 mod objects;
 mod ready;
+mod relays;
 mod reset;
 pub mod serve;
 mod sse;
@@ -96,6 +97,8 @@ pub enum Ask {
     Deliver(Box<deliver::Deliver>),
     /// Put objects under ids of your choice; list what can be put
     Objects(objects::Objects),
+    /// List, start and stop relays to real providers
+    Relays(relays::Relays),
     /// Clear state, counts and API rules, of everything or of one scope
     Reset(reset::Reset),
     /// Say whether the suite takes requests: exit code 0 or 1
@@ -127,6 +130,7 @@ impl Ask {
             Self::Holds(command) => command.run(console).await,
             Self::Deliver(command) => command.run(console).await,
             Self::Objects(command) => command.run(console).await,
+            Self::Relays(command) => command.run(console).await,
             Self::Reset(command) => command.run(console).await,
             Self::Ready(command) => command.run(console).await,
             Self::Ca(command) => command.run(console).await,

@@ -73,7 +73,6 @@ fn shown(setting: &Setting, raw: &Raw) -> String {
         "admin_token" => format!("{:?}", config.admin_token.as_ref().map(super::Secret::reveal)),
         "deliver_host" => format!("{:?}", config.deliver_host),
         "admin_host" => format!("{:?}", config.admin_host),
-        "allow_host" => format!("{:?}", config.allow_host),
         "journal_entries" => format!("{:?}", config.limits.journal_entries),
         "body_memory" => format!("{:?}", config.limits.body_memory),
         "arriving_memory" => format!("{:?}", config.limits.arriving_memory),

@@ -4,6 +4,7 @@ pub mod accept;
 pub(crate) mod ending;
 pub(crate) mod http;
 mod listen;
+pub(crate) mod smtp;
 pub(crate) mod socket;
 pub(crate) mod stream;
 pub mod tls;

@@ -12,6 +12,7 @@
 
 mod http;
 mod relays;
+mod smtp;
 mod spec;
 mod tls;
 mod upstream;

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::http;
 use super::spec::{Spec, Wrong};
 use super::tls::Roots;
 use super::upstream::Scheme;
+use super::{http, smtp};
 use crate::attempt::About;
 use crate::faults::Known;
 use crate::net::House;
@@ -249,6 +249,11 @@ impl Bound {
                 let door = Arc::new(http::Door::new(relay));
                 listener.serve(&place, move |socket, peer| http::serve(Arc::clone(&door), socket, peer));
             }
+            Scheme::Smtp | Scheme::Smtps => {
+                listener.serve(&place, move |socket, peer| {
+                    smtp::serve(Arc::clone(&relay), socket, peer)
+                });
+            }
         }
     }
 }
@@ -259,6 +264,7 @@ impl Relay {
     pub fn url(&self) -> String {
         match self.spec.upstream.scheme {
             Scheme::Http | Scheme::Https => format!("http://{}", self.addr),
+            Scheme::Smtp | Scheme::Smtps => format!("smtp://{}", self.addr),
         }
     }
 

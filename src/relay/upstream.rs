@@ -16,6 +16,10 @@ pub enum Scheme {
     Http,
     /// HTTP inside TLS.
     Https,
+    /// SMTP.
+    Smtp,
+    /// SMTP inside TLS.
+    Smtps,
 }
 
 /// Is an upstream: `scheme://[user:password@]host[:port][/path]`.
@@ -37,7 +41,7 @@ pub struct Upstream {
 
 impl Scheme {
     /// All schemes.
-    pub const ALL: [Self; 2] = [Self::Http, Self::Https];
+    pub const ALL: [Self; 4] = [Self::Http, Self::Https, Self::Smtp, Self::Smtps];
 
     /// Returns the word of the URL.
     #[must_use]
@@ -45,13 +49,15 @@ impl Scheme {
         match self {
             Self::Http => "http",
             Self::Https => "https",
+            Self::Smtp => "smtp",
+            Self::Smtps => "smtps",
         }
     }
 
     /// Says whether it is inside TLS from the start.
     #[must_use]
     pub fn is_tls(self) -> bool {
-        matches!(self, Self::Https)
+        matches!(self, Self::Https | Self::Smtps)
     }
 
     pub(super) fn is_http(self) -> bool {
@@ -63,6 +69,7 @@ impl Scheme {
     pub fn protocol(self) -> Protocol {
         match self {
             Self::Http | Self::Https => Protocol::Http,
+            Self::Smtp | Self::Smtps => Protocol::Smtp,
         }
     }
 
@@ -71,6 +78,7 @@ impl Scheme {
     pub fn operations(self) -> &'static [Operation] {
         match self {
             Self::Http | Self::Https => super::http::OPERATIONS,
+            Self::Smtp | Self::Smtps => super::smtp::OPERATIONS,
         }
     }
 
@@ -79,6 +87,8 @@ impl Scheme {
         match self {
             Self::Http => Some(80),
             Self::Https => Some(443),
+            Self::Smtp => Some(25),
+            Self::Smtps => Some(465),
         }
     }
 

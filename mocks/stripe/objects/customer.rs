@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::preferences::{CustomField, Rendering};
 use super::{Address, Expanded, Kind, Link, Preferences, Resource, Shipping, Shown, Target};
+use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
@@ -16,7 +17,14 @@ pub(crate) struct Customer {
     pub(crate) id: Arc<str>,
     pub(crate) created: i64,
     pub(crate) deleted: bool,
+    /// What it owes, or where negative what it is owed; the next invoice takes it up.
     pub(crate) balance: i64,
+    /// The currency of its invoices.
+    pub(crate) currency: Option<Currency>,
+    /// The chosen prefix of its invoices' numbers.
+    pub(crate) invoice_prefix: Option<Box<str>>,
+    pub(crate) next_invoice: i64,
+    pub(crate) clock: Option<Arc<str>>,
     pub(crate) name: Option<Box<str>>,
     pub(crate) email: Option<Box<str>>,
     pub(crate) phone: Option<Box<str>>,
@@ -46,6 +54,10 @@ impl Customer {
             created,
             deleted: false,
             balance: 0,
+            currency: None,
+            invoice_prefix: None,
+            next_invoice: 1,
+            clock: None,
             name: None,
             email: None,
             phone: None,
@@ -84,12 +96,21 @@ impl Customer {
     }
 }
 
+impl Customer {
+    /// Returns what its invoices' numbers begin with.
+    pub(crate) fn prefix(&self) -> String {
+        let made = || letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase();
+        self.invoice_prefix.as_deref().map_or_else(made, str::to_owned)
+    }
+}
+
 impl Resource for Customer {
     const WORD: &'static str = "customer";
     const OBJECT: &'static str = "customer";
     const LINKS: &'static [(&'static str, Target)] = &[
         ("default_source", Target::One(Kind::Card)),
         ("sources", Target::Many(Kind::Card)),
+        ("test_clock", Target::One(Kind::TestClock)),
     ];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {
@@ -100,8 +121,11 @@ impl Resource for Customer {
         &self.id
     }
 
-    fn reference(&self, _: &str) -> Option<Arc<str>> {
-        self.default_source.clone()
+    fn reference(&self, field: &str) -> Option<Arc<str>> {
+        match field {
+            "test_clock" => self.clock.clone(),
+            _ => self.default_source.clone(),
+        }
     }
 
     fn members(&self, _: &str) -> Vec<Arc<str>> {
@@ -130,7 +154,7 @@ impl Resource for Customer {
             balance: self.balance,
             business_name: text(|p| &p.business_name),
             created: self.created,
-            currency: (),
+            currency: self.currency,
             customer_account: (),
             default_source: shown.link("default_source", &self.default_source),
             delinquent: false,
@@ -138,10 +162,7 @@ impl Resource for Customer {
             discount: (),
             email: self.email.as_deref(),
             individual_name: text(|p| &p.individual_name),
-            invoice_prefix: text(|p| &p.invoice_prefix).map_or_else(
-                || letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase(),
-                str::to_owned,
-            ),
+            invoice_prefix: self.prefix(),
             invoice_settings: InvoiceSettings {
                 custom_fields: preferences.and_then(|p| p.custom_fields.as_deref()),
                 default_payment_method: self.default_method.as_deref(),
@@ -151,13 +172,13 @@ impl Resource for Customer {
             livemode: false,
             metadata: &self.metadata,
             name: self.name.as_deref(),
-            next_invoice_sequence: preferences.and_then(|p| p.next_invoice).unwrap_or(1),
+            next_invoice_sequence: self.next_invoice,
             phone: self.phone.as_deref(),
             preferred_locales: preferences.map_or(&[], |p| &p.locales),
             shipping: self.shipping.as_deref(),
             sources: shown.expansion("sources"),
             tax_exempt: preferences.and_then(|p| p.tax_exempt).unwrap_or("none"),
-            test_clock: (),
+            test_clock: shown.link("test_clock", &self.clock),
         }))
     }
 }
@@ -186,7 +207,7 @@ struct Json<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     business_name: Option<&'s str>,
     created: i64,
-    currency: (),
+    currency: Option<Currency>,
     customer_account: (),
     default_source: Link<'s>,
     delinquent: bool,
@@ -200,14 +221,14 @@ struct Json<'s> {
     livemode: bool,
     metadata: &'s Metadata,
     name: Option<&'s str>,
-    next_invoice_sequence: u32,
+    next_invoice_sequence: i64,
     phone: Option<&'s str>,
     preferred_locales: &'s [Box<str>],
     shipping: Option<&'s Shipping>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sources: Option<&'s Expanded>,
     tax_exempt: &'static str,
-    test_clock: (),
+    test_clock: Link<'s>,
 }
 
 #[derive(Serialize)]

@@ -12,10 +12,8 @@ type Text = Option<Box<str>>;
 pub(crate) struct Preferences {
     pub(crate) business_name: Text,
     pub(crate) individual_name: Text,
-    pub(crate) invoice_prefix: Text,
     pub(crate) locales: Vec<Box<str>>,
     pub(crate) tax_exempt: Option<&'static str>,
-    pub(crate) next_invoice: Option<u32>,
     pub(crate) custom_fields: Option<Vec<CustomField>>,
     pub(crate) footer: Text,
     pub(crate) rendering: Option<Rendering>,
@@ -51,9 +49,6 @@ impl Preferences {
     fn merge(&mut self, params: &Params<'_>) -> Outcome<()> {
         params.change("business_name")?.apply(&mut self.business_name);
         params.change("individual_name")?.apply(&mut self.individual_name);
-        if let Some(prefix) = params.text("invoice_prefix")? {
-            self.invoice_prefix = Some(check_prefix(prefix)?.into());
-        }
         if params.has("preferred_locales") {
             let locales = params.list("preferred_locales")?;
             check_number(locales.len(), MOST, "preferred_locales")?;
@@ -63,11 +58,6 @@ impl Preferences {
             Change::Keep => {}
             Change::Clear => self.tax_exempt = None,
             Change::Set(_) => self.tax_exempt = params.one_of("tax_exempt", &["exempt", "none", "reverse"])?,
-        }
-        if let Some(next) = params.amount("next_invoice_sequence")? {
-            let next = u32::try_from(next);
-            let wrong = |_| Failure::invalid(format!("This value must be at most {}.", u32::MAX));
-            self.next_invoice = Some(next.map_err(|e| wrong(e).param("next_invoice_sequence"))?);
         }
         match params.nested("invoice_settings")? {
             Some(settings) => self.merge_settings(&settings),
@@ -115,15 +105,6 @@ impl CustomField {
             value: params.required("value")?.into(),
         })
     }
-}
-
-fn check_prefix(prefix: &str) -> Outcome<&str> {
-    let fits = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
-    if (3..=12).contains(&prefix.len()) && prefix.bytes().all(fits) {
-        return Ok(prefix);
-    }
-    let message = "The invoice prefix must be 3 to 12 uppercase letters or digits.";
-    Err(Failure::invalid(message).param("invoice_prefix"))
 }
 
 fn check_number(number: usize, most: usize, param: &str) -> Outcome<()> {

@@ -52,6 +52,15 @@ pub(crate) struct Transform {
 }
 
 impl Interval {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+            Self::Year => "year",
+        }
+    }
+
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "day" => Self::Day,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Dispute, Endpoint, Event, Holdings,
-    Intent, Meter, MeterEvent, MeterEventV2, Method, PaymentSource, Price, Product, Promotion, Refund, Setup, Shown,
-    SourceObject, Token,
+    Adjustment, BalanceTransaction, Charge, CountrySpec, Coupon, Customer, Deleted, Discount, Dispute, Endpoint, Event,
+    Holdings, Intent, Invoice, InvoiceItem, InvoicePayment, Line, Meter, MeterEvent, MeterEventV2, Method,
+    PaymentSource, Price, Product, Promotion, Refund, Secret, Session, SessionLine, Setup, Shown, SourceObject,
+    Subscription, SubscriptionItem, TestClock, Token,
 };
 use crate::store::Tx;
 
@@ -56,6 +57,8 @@ pub(crate) enum Target {
     OneOf(&'static [Kind]),
     /// To a list of them, of which a page is shown.
     Many(Kind),
+    /// To some of them, whose ids stand in an array.
+    Each(Kind),
 }
 
 macro_rules! resources {
@@ -148,6 +151,7 @@ resources! {
     Customer: Customer,
     Deleted: Deleted,
     Dispute: Dispute,
+    Discount: Discount,
     Endpoint: Endpoint,
     Event: Event,
     Intent: Intent,
@@ -155,14 +159,24 @@ resources! {
     MeterEvent: MeterEvent,
     MeterEventAdjustment: Adjustment,
     MeterEventV2: MeterEventV2,
+    Invoice: Invoice,
+    InvoiceItem: InvoiceItem,
+    InvoicePayment: InvoicePayment,
+    Line: Line,
     Method: Method,
-    Movement: BalanceTransaction,
     Price: Price,
     Product: Product,
     Promotion: Promotion,
+    Movement: BalanceTransaction,
     Refund: Refund,
     Setup: Setup,
     Source: SourceObject,
+    Secret: Secret,
+    Session: Session,
+    SessionLine: SessionLine,
+    Subscription: Subscription,
+    SubscriptionItem: SubscriptionItem,
+    TestClock: TestClock,
     Token: Token,
 }
 

@@ -22,6 +22,7 @@ pub(crate) struct Shown {
 pub(crate) enum Expanded {
     One(Shown),
     Many(Page),
+    Each(Vec<Shown>),
 }
 
 /// Is a page of a list.
@@ -44,6 +45,13 @@ pub(crate) enum Link<'s> {
     Expanded(&'s Expanded),
 }
 
+/// Is an array of references as it is shown.
+#[derive(Debug)]
+pub(crate) enum Links<'s> {
+    Ids(&'s [Arc<str>]),
+    Expanded(&'s Expanded),
+}
+
 impl Shown {
     /// Returns a reference as it is shown here.
     pub(crate) fn link<'s>(&'s self, field: &str, id: &'s Option<Arc<str>>) -> Link<'s> {
@@ -63,6 +71,11 @@ impl Shown {
     pub(crate) fn link_made(&self, field: &str, id: Option<String>) -> Link<'_> {
         let made = || id.map_or(Link::Null, Link::Made);
         self.expansion(field).map_or_else(made, Link::Expanded)
+    }
+
+    /// Returns an array of references as it is shown here.
+    pub(crate) fn links<'s>(&'s self, field: &str, ids: &'s [Arc<str>]) -> Links<'s> {
+        self.expansion(field).map_or(Links::Ids(ids), Links::Expanded)
     }
 
     pub(crate) fn expansion(&self, field: &str) -> Option<&Expanded> {
@@ -103,6 +116,7 @@ impl Serialize for Expanded {
         match self {
             Self::One(shown) => shown.serialize(serializer),
             Self::Many(page) => page.serialize(serializer),
+            Self::Each(shown) => serializer.collect_seq(shown),
         }
     }
 }
@@ -113,6 +127,15 @@ impl Serialize for Link<'_> {
             Self::Null => serializer.serialize_none(),
             Self::Id(id) => serializer.serialize_str(id),
             Self::Made(id) => serializer.serialize_str(id),
+            Self::Expanded(expanded) => expanded.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Links<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Ids(ids) => serializer.collect_seq(ids.iter()),
             Self::Expanded(expanded) => expanded.serialize(serializer),
         }
     }

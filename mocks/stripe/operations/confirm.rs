@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::mocks::stripe::billing::collect;
 use crate::mocks::stripe::cards::Behaviour;
 use crate::mocks::stripe::declines::{AUTHENTICATION, Decline, NOT_HANDLED};
 use crate::mocks::stripe::failure::{Failure, Outcome};
@@ -30,6 +31,12 @@ pub(crate) enum Verdict {
 }
 
 impl Presence {
+    /// The holder is not there.
+    pub(crate) const AWAY: Self = Self {
+        off_session: true,
+        error_on_requires_action: false,
+    };
+
     /// The holder is there, and has just shown it.
     pub(crate) const HERE: Self = Self {
         off_session: false,
@@ -80,6 +87,7 @@ pub(crate) fn confirm(
     };
     let intent = scene.tx.put(intent);
     scene.event(told, Arc::clone(&intent));
+    collect::settled(scene, &intent);
     Ok(intent)
 }
 

@@ -30,8 +30,8 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const COUPON_CREATE: &[&str] = &[
-    "amount_off", "applies_to", "currency", "currency_options", "duration", "duration_in_months", "id",
-    "max_redemptions", "metadata", "name", "percent_off", "redeem_by",
+    "amount_off#", "applies_to{}", "currency$", "currency_options{}", "duration$=forever|once|repeating",
+    "duration_in_months#", "id$", "max_redemptions#", "metadata{}=", "name$", "percent_off%", "redeem_by#",
 ];
 
 /// The longest name.

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::mocks::stripe::billing::{agenda, cycle};
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
-use crate::mocks::stripe::objects::{Address, Customer, Kind, Method, Preferences, Shipping, Thing};
+use crate::mocks::stripe::objects::{
+    Address, Customer, Kind, Method, Preferences, Shipping, Subscription, TestClock, Thing,
+};
 use crate::mocks::stripe::params::{Change, Params};
 use crate::mocks::stripe::routes::{
     Route,
@@ -31,7 +34,7 @@ pub(crate) static ROUTES: &[Route] = &[
 const CUSTOMER_CREATE: &[&str] = &[
     "address", "balance", "business_name", "cash_balance", "description", "email", "individual_name",
     "invoice_prefix", "invoice_settings", "metadata", "name", "next_invoice_sequence", "payment_method", "phone",
-    "preferred_locales", "shipping", "source", "tax", "tax_exempt",
+    "preferred_locales", "shipping", "source", "tax", "tax_exempt", "tax_id_data", "test_clock",
 ];
 
 #[rustfmt::skip]
@@ -45,6 +48,12 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
     let mut customer = Customer::new(scene.new_id("cus_"), scene.now());
     merge(&mut customer, &params)?;
+    if let Some(id) = params.text("test_clock")? {
+        let clock = scene.tx.get::<TestClock>(id);
+        let clock = clock.ok_or_else(|| missing(Kind::TestClock, id, "test_clock"))?;
+        customer.created = clock.frozen_time;
+        customer.clock = Some(Arc::clone(&clock.id));
+    }
     if let Some(id) = params.text("payment_method")? {
         let method = scene.method(id, "payment_method")?;
         let method = payment_methods::attached(method, &customer.id)?;
@@ -92,6 +101,12 @@ pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let customer = living(scene)?;
+    let own = |s: &Arc<Subscription>| s.customer == customer.id && !s.status.over();
+    let running: Vec<_> = scene.tx.list::<Subscription>().filter(own).collect();
+    for subscription in running {
+        let now = agenda::now(scene, subscription.clock.as_ref());
+        cycle::end(scene, &subscription, now, "cancellation_requested");
+    }
     let mut gone = Customer::new(Arc::clone(&customer.id), customer.created);
     gone.deleted = true;
     let gone = scene.tx.put(gone);
@@ -103,8 +118,13 @@ pub(crate) fn delete(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let created = Created::read(&scene.params)?;
     let email = scene.params.text("email")?;
+    let clock = scene.params.text("test_clock")?;
+    // Who lives on a test clock is listed with it only.
     let keep = |c: &Customer| {
-        !c.deleted && created.holds(c.created) && email.is_none_or(|email| c.email.as_deref() == Some(email))
+        !c.deleted
+            && c.clock.as_deref() == clock
+            && created.holds(c.created)
+            && email.is_none_or(|email| c.email.as_deref() == Some(email))
     };
     page(scene, Kind::Customer, keep, Thing::Customer)
 }
@@ -135,6 +155,21 @@ fn merge(customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
     params.change("email")?.apply(&mut customer.email);
     if let Some(balance) = params.integer("balance")? {
         customer.balance = balance;
+    }
+    if let Some(prefix) = params.text("invoice_prefix")? {
+        let fits = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+        if !(3..=12).contains(&prefix.len()) || !prefix.bytes().all(fits) {
+            let message = "Invalid invoice_prefix: it has to be 3 to 12 of A-Z and 0-9.";
+            return Err(Failure::invalid(message).param("invoice_prefix"));
+        }
+        customer.invoice_prefix = Some(prefix.into());
+    }
+    if let Some(next) = params.amount("next_invoice_sequence")? {
+        if next > 1_000_000_000 {
+            let message = "This value must be less than or equal to 1000000000.";
+            return Err(Failure::invalid(message).param("next_invoice_sequence"));
+        }
+        customer.next_invoice = next;
     }
     Address::change(&mut customer.address, params, "address")?;
     Shipping::change(&mut customer.shipping, params)?;

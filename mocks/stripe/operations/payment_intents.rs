@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::mocks::stripe::billing::collect;
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::failure::{Failure, Outcome};
 use crate::mocks::stripe::list::{Created, page};
 use crate::mocks::stripe::metadata::Metadata;
 use crate::mocks::stripe::objects::{CaptureMethod, Charge, Intent, Kind, Status, Thing};
+use crate::mocks::stripe::params::Params;
 use crate::mocks::stripe::payment;
 use crate::mocks::stripe::routes::{
     Route,
@@ -139,6 +141,7 @@ pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 pub(crate) fn update(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
     let mut intent = Intent::clone(&*own(scene)?);
+    check_free(scene, &intent, &params)?;
     for field in [
         "amount",
         "currency",
@@ -173,6 +176,7 @@ pub(crate) fn confirm(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
     let presence = Presence::read(&params)?;
     let mut intent = Intent::clone(&*own(scene)?);
+    check_free(scene, &intent, &params)?;
     if !OPEN.contains(&intent.status) {
         let message = match intent.status {
             Status::Succeeded => "You cannot confirm this PaymentIntent because it has already succeeded after being \
@@ -236,6 +240,14 @@ pub(crate) fn cancel(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     const REASONS: [&str; 4] = ["duplicate", "fraudulent", "requested_by_customer", "abandoned"];
     let reason = scene.params.one_of("cancellation_reason", &REASONS)?;
     let mut intent = Intent::clone(&*own(scene)?);
+    if collect::is_of_invoice(scene, &intent.id) {
+        let message =
+            "You cannot cancel this PaymentIntent because it was created by an invoice. Void the invoice instead.";
+        return Err(unexpected_state(
+            message.to_owned(),
+            Thing::Intent(intent.into()).plain(),
+        ));
+    }
     match intent.status {
         Status::Succeeded | Status::Canceled => {
             let message = format!(
@@ -270,6 +282,19 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
 
 pub(crate) fn own(scene: &Scene<'_, '_>) -> Outcome<Arc<Intent>> {
     scene.own(Kind::Intent, "intent")
+}
+
+/// Refuses changes of an intent that its invoice alone may make.
+fn check_free(scene: &Scene<'_, '_>, intent: &Intent, params: &Params<'_>) -> Outcome<()> {
+    const FIXED: [&str; 4] = ["amount", "capture_method", "currency", "customer"];
+    let changed = FIXED.into_iter().find(|name| params.has(name));
+    match changed.filter(|_| collect::is_of_invoice(scene, &intent.id)) {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("The {name} of a PaymentIntent that was created by an invoice cannot be changed.");
+            Err(Failure::invalid(message).param(name))
+        }
+    }
 }
 
 fn authorised(scene: &Scene<'_, '_>, intent: &Intent) -> Arc<Charge> {

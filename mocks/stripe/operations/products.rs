@@ -27,14 +27,14 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const PRODUCT_CREATE: &[&str] = &[
-    "active", "default_price_data", "description", "id", "images", "marketing_features", "metadata", "name",
-    "package_dimensions", "shippable", "statement_descriptor", "tax_code", "unit_label", "url",
+    "active?", "default_price_data{}", "description$", "id$", "images[]", "marketing_features[]", "metadata{}",
+    "name$", "package_dimensions{}", "shippable?", "statement_descriptor$", "tax_code$", "unit_label$", "url$",
 ];
 
 #[rustfmt::skip]
 const PRODUCT_UPDATE: &[&str] = &[
-    "active", "default_price", "description", "images", "marketing_features", "metadata", "name",
-    "package_dimensions", "shippable", "statement_descriptor", "tax_code", "unit_label", "url",
+    "active?", "default_price$", "description$", "images[]=", "marketing_features[]=", "metadata{}=", "name$",
+    "package_dimensions{}=", "shippable?", "statement_descriptor$", "tax_code$", "unit_label$", "url$",
 ];
 
 /// How many images a product may have.

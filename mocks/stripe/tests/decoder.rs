@@ -64,7 +64,69 @@ fn every_object_is_taken() {
     takes::<stripe_core::Token>(&shop.get("/v1/tokens/tok_mastercard").body);
     takes::<stripe_core::Balance>(&shop.get("/v1/balance").body);
     catalog(&shop);
+    billing(&shop);
     takes::<stripe_core::DeletedCustomer>(&shop.delete(&format!("/v1/customers/{customer}")).body);
+}
+
+/// Takes what is billed.
+fn billing(shop: &Shop) {
+    let clock = shop.post("/v1/test_helpers/test_clocks", "frozen_time=1900000000");
+    takes::<stripe_shared::TestHelpersTestClock>(&clock.body);
+    let customer = super::subscriptions::customer(
+        shop,
+        "pm_card_visa",
+        &format!("name=N&test_clock={}", clock.text("/id")),
+    );
+    takes::<stripe_core::Customer>(&shop.get(&format!("/v1/customers/{customer}?expand[]=test_clock")).body);
+    let coupon = shop.made("/v1/coupons", "percent_off=10&duration=forever");
+    let item = format!("customer={customer}&amount=900&currency=usd&discounts[0][coupon]={coupon}&expand[]=discounts");
+    assert_eq!(shop.post("/v1/invoiceitems", &item).status, 200);
+    let form = format!(
+        "customer={customer}&pending_invoice_items_behavior=include&discounts[0][coupon]={coupon}&expand[]=discounts"
+    );
+    let draft = shop.post("/v1/invoices", &form);
+    takes::<stripe_shared::Invoice>(&draft.body);
+    let expand = "expand[]=payments&expand[]=confirmation_secret&expand[]=customer&expand[]=lines.data.discounts";
+    takes::<stripe_shared::Invoice>(
+        &shop
+            .post(&format!("/v1/invoices/{}/finalize", draft.text("/id")), expand)
+            .body,
+    );
+    takes::<stripe_shared::Invoice>(
+        &shop
+            .post(&format!("/v1/invoices/{}/pay", draft.text("/id")), expand)
+            .body,
+    );
+    let payments = shop.get("/v1/invoice_payments").text("/data/0/id");
+    takes::<stripe_shared::InvoicePayment>(&shop.get(&format!("/v1/invoice_payments/{payments}")).body);
+    let price = super::subscriptions::price(shop, 1000, "month");
+    let form = format!("customer={customer}&items[0][price]={price}&discounts[0][coupon]={coupon}&trial_period_days=3");
+    let said = shop.post(
+        "/v1/subscriptions",
+        &format!("{form}&expand[]=latest_invoice&expand[]=discounts&expand[]=customer"),
+    );
+    takes::<stripe_shared::Subscription>(&said.body);
+    takes::<stripe_shared::SubscriptionItem>(
+        &shop
+            .get(&format!("/v1/subscription_items/{}", said.text("/items/data/0/id")))
+            .body,
+    );
+    takes::<stripe_shared::Subscription>(&shop.delete(&format!("/v1/subscriptions/{}", said.text("/id"))).body);
+    for mode in ["payment", "subscription"] {
+        let price = match mode {
+            "payment" => shop.made("/v1/prices", "currency=usd&unit_amount=900&product_data[name]=A"),
+            _ => price.clone(),
+        };
+        let form =
+            format!("mode={mode}&success_url=https://a.test/&line_items[0][price]={price}&line_items[0][quantity]=1");
+        let said = shop.post(
+            "/v1/checkout/sessions",
+            &format!("{form}&discounts[0][coupon]={coupon}&expand[]=line_items"),
+        );
+        takes::<stripe_shared::CheckoutSession>(&said.body);
+        let path = format!("/v1/test_helpers/checkout/sessions/{}/complete", said.text("/id"));
+        takes::<stripe_shared::CheckoutSession>(&shop.post(&path, "").body);
+    }
 }
 
 /// Takes what is sold.

@@ -2,14 +2,17 @@
 
 mod authentication;
 mod balance;
+mod billing;
 mod cards;
 mod catalog;
+mod checkout;
 mod declines;
 mod decoder;
 mod disputes;
 mod events;
 mod idempotency;
 mod intents;
+mod invoices;
 mod lists;
 mod meters;
 mod money;
@@ -17,6 +20,7 @@ mod objects;
 mod refunds;
 mod requests;
 mod sources;
+mod subscriptions;
 mod table;
 
 use std::collections::BTreeMap;
@@ -26,8 +30,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::Value;
 
 use super::Stripe;
-use crate::attempt::Scheduled as _;
-use crate::attempt::{Conflict, HttpProvider as _, HttpRequest, Kind, Provider as _, Refusal};
+use crate::attempt::{Conflict, HttpProvider as _, HttpRequest, Kind, Provider as _, Refusal, Scheduled as _};
 use crate::idempotency::{Admission, admit, record};
 use crate::ledger::{Arrival, Class, Correlation, Effect, Ledger, Limits, Peer, Reply};
 use crate::mocks::stripe::objects::Event;
@@ -126,6 +129,30 @@ impl Shop {
         said.text("/id")
     }
 
+    /// Lists the types of the events that were told, oldest first.
+    pub(crate) fn events(&self) -> Vec<String> {
+        let told =
+            |tx: &mut crate::store::Tx<'_>| tx.list::<Event>().rev().map(|event| event.kind.to_owned()).collect();
+        self.store.read(&Scope::default(), told)
+    }
+
+    /// Lets time pass, runs what has fallen due, and returns the effects, sorted.
+    pub(crate) fn pass(&self, duration: time::Duration) -> Vec<String> {
+        let scope = Scope::default();
+        self.store.advance(Some(&scope), duration).expect("one scope");
+        let mut kinds = Vec::new();
+        while self.store.read(&scope, |tx| self.stripe.has_due(tx)) {
+            let arrival = arrival("schedule.run");
+            let mut ticket = self.store.begin(&scope, arrival).expect("one scope");
+            let seal = |(): &(), effects: &[Effect]| (None, effects.to_vec());
+            let done = ticket.transact(|tx| self.stripe.run_due(tx), seal).now_or_never();
+            let ((), effects) = done.expect("memory never suspends").expect("never reset");
+            kinds.extend(effects.into_iter().map(|effect| effect.kind.into_owned()));
+        }
+        kinds.sort();
+        kinds
+    }
+
     pub(crate) fn send(&self, request: &HttpRequest) -> Said {
         let stripe = &self.stripe;
         let identified = stripe.identify(request);
@@ -133,16 +160,7 @@ impl Shop {
         if let Some(early) = identified.early {
             return said(&early, Vec::new(), false, request, identified.correlations);
         }
-        let arrival = Arrival {
-            provider: "stripe".into(),
-            class: Class::KeyEnforced,
-            operation: request.operation.name.into(),
-            line: String::new(),
-            peer: Peer {
-                address: ([127, 0, 0, 1], 1).into(),
-                connection: 1,
-            },
-        };
+        let arrival = arrival(request.operation.name);
         let mut ticket = self.store.begin(&Scope::default(), arrival).expect("one scope");
         let id = ticket.id();
         let refusal = self.refusal.borrow_mut().take();
@@ -185,6 +203,19 @@ impl Shop {
             Some(refusal) => self.stripe.refuse(request, call, refusal),
             None => self.stripe.handle(tx, request, call),
         }
+    }
+}
+
+fn arrival(operation: &'static str) -> Arrival {
+    Arrival {
+        provider: "stripe".into(),
+        class: Class::KeyEnforced,
+        operation: operation.into(),
+        line: String::new(),
+        peer: Peer {
+            address: ([127, 0, 0, 1], 1).into(),
+            connection: 1,
+        },
     }
 }
 

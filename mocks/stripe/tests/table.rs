@@ -176,7 +176,10 @@ fn accepted(shop: &Shop, operation: &str) -> Vec<Said> {
         }
         other => match other.strip_prefix("customers.").and_then(|o| o.split_once('.')) {
             Some((kept @ ("sources" | "cards"), verb)) => return kept_by_a_customer(shop, kept, verb),
-            _ => panic!("`{other}` has no recipe here"),
+            _ => {
+                let recipe = super::billing::accepted(shop, other);
+                return recipe.unwrap_or_else(|| panic!("`{other}` has no recipe here"));
+            }
         },
     }]
 }

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::speech::Speech;
+use crate::net::smtp::speech::Speech;
 
 /// Names a mechanism that can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,9 +1,9 @@
 //! What has come of a mail so far.
 
-use super::command;
-use super::speech::Speech;
 use crate::attempt::{Mail, mail_header};
 use crate::mocks::smtp;
+use crate::net::smtp::command;
+use crate::net::smtp::speech::Speech;
 
 /// Is a transaction before its end.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! What happens in a session, and what it is told at its start.
 
 use super::Offer;
-use super::command::Rcpt;
-use super::speech::Speech;
 use crate::attempt::Mail;
+use crate::net::smtp::command::Rcpt;
+use crate::net::smtp::speech::Speech;
 use crate::store::Scope;
 
 /// Sets what a session offers and allows.

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::command::Rcpt;
 use super::connection::{Connection, withhold};
 use super::envelope::Envelope;
-use super::speech::Speech;
 use super::steps::Met;
 use crate::attempt::{Delivery, Describe as _, Line, Mail, Outgoing, Provider as _, Share, Whole, carry_out};
 use crate::faults::{How, InRequest, Problem, Step, parse_mail_header, parse_recipient};
 use crate::ledger::{Arrival, Outcome, secrets};
 use crate::net::ending::Ending;
+use crate::net::smtp::command::Rcpt;
+use crate::net::smtp::speech::Speech;
 use crate::store::{Ticket, TooManyScopes};
 
 /// The operation of every mail.

@@ -14,15 +14,11 @@
 //! still carried out, and it gets no byte more.
 
 mod auth;
-mod command;
 mod connection;
-mod content;
 mod envelope;
 mod event;
-mod lines;
 mod mail;
 mod session;
-mod speech;
 mod steps;
 
 pub use auth::Mechanism;

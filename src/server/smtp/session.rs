@@ -4,12 +4,12 @@
 
 use super::Mechanism;
 use super::auth::{Exchange, Turn};
-use super::command::{self, Command, Rcpt, Unreadable};
-use super::content::Receiver;
 use super::envelope::Envelope;
 use super::event::{Event, Login, Options};
-use super::lines::{self, Line, Lines};
-use super::speech::Speech;
+use crate::net::smtp::command::{self, Command, Rcpt, Unreadable};
+use crate::net::smtp::content::Receiver;
+use crate::net::smtp::lines::{self, Line, Lines};
+use crate::net::smtp::speech::Speech;
 use crate::store::Scope;
 
 /// How many commands in a row may be wrong.

@@ -1,12 +1,12 @@
 //! Where rules meet a session and its transactions before the dot. At the dot and at the commit they meet the attempt on its way.
 
 use super::connection::Connection;
-use super::speech::Speech;
 use crate::attempt::{Held, Pause, Paused, Provider as _, Refusal, fired};
 use crate::faults::{Action, Answer, Facts, How, Loss, Point, Step, Verdict};
 use crate::ledger::{Fate, Fired, Outcome, rfc3339};
 use crate::mocks::smtp;
 use crate::net::ending::Ending;
+use crate::net::smtp::speech::Speech;
 use crate::store::{Scope, Stale};
 
 /// Says how a transaction has met the rules at one step.

@@ -83,3 +83,31 @@ fn a_gibibyte_passes_in_both_directions_with_flat_memory() {
     assert_eq!(code, 0);
     assert!(events.contains("1073741824"), "{events}");
 }
+
+#[test]
+fn relays_are_given_by_variable_and_by_command() {
+    let two = "one=127.0.0.1:0,http://127.0.0.1:1\ntwo=127.0.0.1:0,smtp://user:hunter2@127.0.0.1:1";
+    let mut served = Served::start(&[], &[("ACKDROP_RELAY", two)]);
+    let printed = [served.out_line(), served.out_line()].join("\n");
+    assert!(printed.contains("relay  one: http://127.0.0.1:"), "{printed}");
+    assert!(printed.contains(" -> smtp://127.0.0.1:1"), "{printed}");
+    let (code, text, _) = served.ask(&[
+        "relays",
+        "start",
+        "three=127.0.0.1:0,https://api.example.com;class=enforced",
+    ]);
+    assert!(
+        code == 0 && text.contains("https://api.example.com  key-enforced"),
+        "{text}"
+    );
+    let (code, text, _) = served.ask(&["relays"]);
+    assert_eq!((code, text.lines().count()), (0, 4), "{text}");
+    assert!(!text.contains("hunter2") && !printed.contains("hunter2"));
+    let (code, text, _) = served.ask(&["relays", "stop", "three"]);
+    assert_eq!((code, text.as_str()), (0, "stopped three\n"));
+    let (code, _, error) = served.ask(&["relays", "start", "a.b=1,x"]);
+    assert!(
+        code == 1 && error.contains("no relay's name") && error.contains("is no address"),
+        "{code} {error}"
+    );
+}

@@ -4,6 +4,7 @@ mod http;
 mod modes;
 mod protocol;
 mod register;
+mod smtp;
 mod support;
 mod trouble;
 mod twice;

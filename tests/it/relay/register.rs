@@ -1,5 +1,6 @@
 //! Which relays run: from the start, and at run time.
 
+use ackdrop::suite::{Kind, Listen};
 use serde_json::json;
 
 use super::support::{Raw, spec};
@@ -53,6 +54,39 @@ async fn relays_are_started_listed_and_stopped_at_run_time() {
                 answer.text()
             );
             assert_eq!(app.counts("second").await.accepted, 1, "counts outlive their relay");
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_other_machines_can_call_a_relay_at_run_time_needs_a_token() {
+    let open = Listen {
+        addr: "0.0.0.0:0".parse().unwrap(),
+        both_loopbacks: false,
+        all_interfaces: false,
+    };
+    let start = |call: Call| call.json(&json!("a=127.0.0.1:0,http://127.0.0.1:1"));
+    with(
+        |b| b.listen(Kind::Http, open),
+        async |app: &App| {
+            let answer = app.call(start(Call::post("/_relays"))).await;
+            assert!(
+                answer.status == 403 && answer.text().contains("--admin-token"),
+                "{}",
+                answer.text()
+            );
+            let answer = app.call(Call::new("DELETE", "/_relays/a")).await;
+            assert_eq!(answer.status, 403);
+            assert!(app.suite.relays().list().is_empty());
+        },
+    )
+    .await;
+    with(
+        |b| b.listen(Kind::Http, open).admin(Some("t0ken"), &[]),
+        async |app: &App| {
+            let call = |call: Call| call.header("authorization", "Bearer t0ken");
+            assert_eq!(app.call(start(call(Call::post("/_relays")))).await.status, 201);
         },
     )
     .await;

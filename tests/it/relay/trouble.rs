@@ -36,7 +36,6 @@ async fn an_upstream_that_does_not_answer_is_told_of_with_the_reason() {
                 .relay(spec("foreign", &foreign.url(), ""))
                 .relay(spec("untrusted", &https, ""))
                 .relay(spec("plain", &rude.url().replace("http", "https"), ";timeout=1s"))
-                .relay(spec("nowhere", "http://does-not-exist.invalid", ""))
         },
         async |app: &App| {
             for (name, status, words, outcome) in [
@@ -46,7 +45,6 @@ async fn an_upstream_that_does_not_answer_is_told_of_with_the_reason() {
                 ("foreign", 502, "did not answer", Outcome::Unknown),
                 ("untrusted", 502, "certificate", Outcome::Failed),
                 ("plain", 504, "in time", Outcome::Failed),
-                ("nowhere", 502, "cannot connect", Outcome::Failed),
             ] {
                 let answer = app.through(name, Call::post("/").body("x")).await;
                 let said = answer.json()["error"]["message"].to_string();
@@ -277,4 +275,45 @@ async fn the_evidence_is_in_order() {
         },
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_what_is_under_way_and_a_reset_counts_none_of_it() {
+    let deaf = Raw::start(|mut stream| async move {
+        read_head(&mut stream).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        drop(
+            stream
+                .write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\n\r\n")
+                .await,
+        );
+    })
+    .await;
+    let under_way = |app: &App| app.suite.stats().total.in_flight == 1;
+    with(
+        |b| b.relay(spec("pay", &deaf.url(), "")),
+        async |app: &App| {
+            let mut conn = app.to("pay").await;
+            conn.send(&Call::post("/").bytes()).await;
+            app.until("the forward", under_way).await;
+            app.suite.reset(None);
+            assert_eq!(conn.rest().await.0, b"");
+            assert_eq!((app.effects("request"), app.suite.stats().total.received), (0, 0));
+        },
+    )
+    .await;
+    let suite = Suite::builder()
+        .relay(spec("pay", &deaf.url(), ""))
+        .start()
+        .await
+        .unwrap();
+    let ledger = suite.ledger().clone();
+    let app = App { suite };
+    let mut conn = app.to("pay").await;
+    conn.send(&Call::post("/").body("x").bytes()).await;
+    app.until("the forward", under_way).await;
+    assert!(app.suite.stop().await, "it ended in time");
+    let entry = ledger.entry(1).unwrap();
+    assert_eq!(entry.outcome, Some(Outcome::Unknown));
+    assert!(entry.fate.is_some());
 }

@@ -1,13 +1,13 @@
 //! Command lines out of a stream of bytes, whatever way the bytes were cut.
 
 /// How long a command line may be, its end included.
-pub(super) const COMMAND: usize = 4096;
+pub(crate) const COMMAND: usize = 4096;
 /// How long a line of an AUTH exchange may be (RFC 4954, section 4).
-pub(super) const CREDENTIAL: usize = 12_288;
+pub(crate) const CREDENTIAL: usize = 12_288;
 
 /// Collects one line at a time; holds no more bytes than the longest line allowed.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     held: Vec<u8>,
     /// The line at hand is too long; its bytes are dropped up to its end.
     too_long: bool,
@@ -15,7 +15,7 @@ pub(super) struct Lines {
 
 /// Is one line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(crate) enum Line {
     /// With its end.
     Whole(Vec<u8>),
     /// It was longer than lines may be, and is gone.
@@ -23,8 +23,13 @@ pub(super) enum Line {
 }
 
 impl Lines {
+    /// Says whether no part of a line is held.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty() && !self.too_long
+    }
+
     /// Takes the next line from the input; none if its end has not come yet.
-    pub(super) fn next(&mut self, input: &mut &[u8], longest: usize) -> Option<Line> {
+    pub(crate) fn next(&mut self, input: &mut &[u8], longest: usize) -> Option<Line> {
         let end = input.iter().position(|b| *b == b'\n').map(|n| n + 1);
         let (part, rest) = input.split_at(end.unwrap_or(input.len()));
         *input = rest;

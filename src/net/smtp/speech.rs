@@ -7,14 +7,14 @@ const LONGEST: usize = 480;
 
 /// Is a reply as it stands on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Speech {
+pub(crate) struct Speech {
     code: u16,
     lines: Vec<String>,
 }
 
 impl Speech {
     /// Makes a reply of one line.
-    pub(super) fn new(code: u16, text: impl Into<String>) -> Self {
+    pub(crate) fn new(code: u16, text: impl Into<String>) -> Self {
         Self {
             code,
             lines: vec![printable(&text.into())],
@@ -22,13 +22,13 @@ impl Speech {
     }
 
     /// Makes a reply of several lines.
-    pub(super) fn lines(code: u16, lines: &[String]) -> Self {
+    pub(crate) fn lines(code: u16, lines: &[String]) -> Self {
         let lines = lines.iter().map(|line| printable(line)).collect();
         Self { code, lines }
     }
 
     /// Speaks a provider's reply; its content is the text.
-    pub(super) fn of(reply: &Reply) -> Self {
+    pub(crate) fn of(reply: &Reply) -> Self {
         let content = reply.content.bytes();
         let text = String::from_utf8_lossy(&content).into_owned();
         let lines: Vec<String> = text.lines().map(ToOwned::to_owned).collect();
@@ -36,23 +36,23 @@ impl Speech {
     }
 
     /// Makes the reply that the ledger records.
-    pub(super) fn to_reply(&self) -> Reply {
+    pub(crate) fn to_reply(&self) -> Reply {
         Reply::new(self.code, self.lines.join("\n"))
     }
 
     /// Returns the code.
     #[cfg(test)]
-    pub(super) fn code(&self) -> u16 {
+    pub(crate) fn code(&self) -> u16 {
         self.code
     }
 
     /// Says whether the connection ends after it, by what it says (RFC 5321, section 3.8).
-    pub(super) fn ends(&self) -> bool {
+    pub(crate) fn ends(&self) -> bool {
         matches!(self.code, 221 | 421)
     }
 
     /// Returns the bytes.
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let last = self.lines.len().saturating_sub(1);
         for (i, line) in self.lines.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::speech::Speech;
 
 /// Is a command as the session knows it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Command {
+pub(crate) enum Command {
     Ehlo(String),
     Helo(String),
     Mail(Mail),
@@ -28,31 +28,31 @@ pub(super) enum Command {
 
 /// Is a MAIL command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Mail {
+pub(crate) struct Mail {
     /// The reverse-path; empty for the null sender.
-    pub(super) sender: String,
+    pub(crate) sender: String,
     /// The size that the client announced.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
     /// The line as sent.
-    pub(super) line: String,
+    pub(crate) line: String,
 }
 
 /// Is a RCPT command.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Rcpt {
+pub(crate) struct Rcpt {
     /// The forward-path.
-    pub(super) recipient: String,
+    pub(crate) recipient: String,
     /// The line as sent.
-    pub(super) line: String,
+    pub(crate) line: String,
 }
 
 /// Says what is wrong with a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unreadable {
+pub(crate) struct Unreadable {
     /// What the client is told.
-    pub(super) speech: Speech,
+    pub(crate) speech: Speech,
     /// Whether it is unknown how many bytes of content follow, so that no further byte can be taken for a command.
-    pub(super) lost_count: bool,
+    pub(crate) lost_count: bool,
 }
 
 impl Unreadable {
@@ -65,7 +65,7 @@ impl Unreadable {
 }
 
 /// Reads a line, its end included.
-pub(super) fn read(line: &[u8]) -> Result<Command, Unreadable> {
+pub(crate) fn read(line: &[u8]) -> Result<Command, Unreadable> {
     let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
     let mut words = text.split_ascii_whitespace();
     let verb = words.next().unwrap_or_default().to_ascii_uppercase();

@@ -3,14 +3,14 @@
 /// Receives content. What was taken is never taken back, so that its size only grows; smtp-proto's receiver takes a dot for content
 /// until it knows better, and leaves one that a client did not stuff where RFC 5321, section 4.5.2, takes it out.
 #[derive(Debug)]
-pub(super) enum Receiver {
+pub(crate) enum Receiver {
     Data(At),
     Chunk { left: u64 },
 }
 
 /// Says where in a line the content stands. Only CRLF, a dot, CRLF is an end, so that a lone CR or LF smuggles nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(crate) enum At {
     /// Behind a CRLF, or at the beginning.
     Begin,
     /// Behind a dot that begins a line, and is no content.
@@ -23,17 +23,17 @@ pub(super) enum At {
 
 impl Receiver {
     /// Receives what follows the 354.
-    pub(super) fn data() -> Self {
+    pub(crate) fn data() -> Self {
         Self::Data(At::Begin)
     }
 
     /// Receives a chunk of BDAT.
-    pub(super) fn chunk(size: u64) -> Self {
+    pub(crate) fn chunk(size: u64) -> Self {
         Self::Chunk { left: size }
     }
 
     /// Takes content from the input; returns whether its end has come.
-    pub(super) fn ingest(&mut self, input: &mut &[u8], content: &mut Vec<u8>) -> bool {
+    pub(crate) fn ingest(&mut self, input: &mut &[u8], content: &mut Vec<u8>) -> bool {
         match self {
             Self::Data(at) => unstuff(at, input, content),
             Self::Chunk { left } => {
