@@ -123,15 +123,17 @@ function main(shapes) {
   symlinkSync(process.env.NODE_PATH, path.join(folder, 'node_modules'));
   const known = new Known();
   const report = (what, problems) => {
+    problems = problems.map((problem) => problem.replace(/\s+/g, ' '));
     console.log(problems.length ? `FAIL node decode ${what}: ${problems.join('; ')}` : `ok   node decode ${what}`);
     if (problems.length) process.exitCode = 1;
   };
   try {
     for (const [literal, diagnostics] of judge(folder, literals)) {
-      const untyped = literal.untyped.filter((place) => !known.explains(`${literal.name} ${place}`)).map((place) => `${place} is untyped`);
-      const wrong = diagnostics.map((d) => `${literal.place(d)?.join('.')}: ${ts.flattenDiagnosticMessageText(d.messageText, ' ').replace(/\s+/g, ' ').slice(0, 400)}`);
+      const unknown = ([place]) => !known.explains(`${literal.name} ${place}`);
+      const untyped = literal.untyped.map((place) => [place, 'is untyped']);
+      const wrong = diagnostics.map((d) => [literal.place(d).join('.'), ts.flattenDiagnosticMessageText(d.messageText, ' ').slice(0, 400)]);
       const empty = literal.value.object in LISTS && literal.value.data.length === 0 ? ['data holds nothing'] : [];
-      report(literal.name, [...untyped, ...wrong, ...empty]);
+      report(literal.name, [...[...untyped, ...wrong].filter(unknown).map(([place, what]) => `${place} ${what}`), ...empty]);
     }
   } finally {
     rmSync(folder, { recursive: true });

@@ -127,7 +127,7 @@ class Known:
 def decode(path):
     """Yields what is wrong with one file."""
     value = json.loads(path.read_text())
-    decoded = _util.convert_to_stripe_object(value, api_mode="V1")
+    decoded = _util.convert_to_stripe_object(value, api_mode="V2" if value["object"].startswith("v2.") else "V1")
     if type(decoded) is stripe.StripeObject:
         yield "", f"{value['object']} has no class"
         return
