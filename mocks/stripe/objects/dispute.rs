@@ -170,7 +170,11 @@ impl Resource for Dispute {
                 has_evidence: !self.evidence.0.is_empty(),
                 past_due: false,
                 submission_count: self.submissions,
-                submission_method: if self.submissions > 0 { "manual" } else { "not_submitted" },
+                submission_method: if self.submissions > 0 {
+                    "manual"
+                } else {
+                    "not_submitted"
+                },
             },
             intended_submission_method: (),
             is_charge_refundable: self.lets_refund(),
