@@ -5,6 +5,7 @@ Leaves FOLDER/{SCOPE}.json and FOLDER/{SCOPE}-lagging.json, each as one page of 
 import json
 import pathlib
 import sys
+import urllib.error
 import urllib.request
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -13,9 +14,18 @@ EXPECTED = json.loads((pathlib.Path(__file__).parent / "effects.json").read_text
 OTHERS = ("duplicates", "replayed", "refused", "failed", "incomplete", "unknown", "in_flight", "withheld", "lost", "open")
 
 
-def ask(url):
-    with OPENER.open(url, timeout=30) as answer:
+def ask(url, body=None):
+    with OPENER.open(url, body and json.dumps(body).encode(), timeout=30) as answer:
         return json.load(answer)
+
+
+def wait(url, scope, expected):
+    """Waits until nothing is in flight and the effects are there; that they never are is for the comparison to tell."""
+    texts = [f"{provider}.{name} == {count}" for provider, each in expected.items() for name, count in each["effects"].items()]
+    try:
+        ask(f"{url}/_expect?scope={scope}", {"expect": texts, "timeout": "5s", "settle": "100ms"})
+    except urllib.error.HTTPError as error:
+        assert error.code == 417, error.read()
 
 
 def journal(url, scope):
@@ -37,6 +47,7 @@ def differences(expected, counted):
 
 
 def check(suite, url, scope, folder):
+    wait(url, scope, EXPECTED[suite])
     stats = ask(f"{url}/_stats?scope={scope}")
     for provider, expected in EXPECTED[suite].items():
         counted = stats["providers"].get(provider, {})

@@ -202,8 +202,9 @@ class Receiver {
     server.on('request', async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
+      // Answered first: the program may end before it is otherwise, and would be told again.
+      await new Promise<void>((resolve) => response.end(resolve));
       this.told.push({ body: Buffer.concat(chunks).toString(), signature: String(request.headers['stripe-signature']) });
-      response.end();
       this.wake();
     });
   }

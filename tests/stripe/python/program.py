@@ -225,10 +225,12 @@ class Receiver:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
-                told.put((self.rfile.read(int(self.headers["content-length"])), self.headers["stripe-signature"]))
+                body = self.rfile.read(int(self.headers["content-length"]))
                 self.send_response(200)
                 self.send_header("content-length", "0")
                 self.end_headers()
+                # Last of all: the program may end before it is answered otherwise, and would be told again.
+                told.put((body, self.headers["stripe-signature"]))
 
             def log_message(self, *_):
                 pass
