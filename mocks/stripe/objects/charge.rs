@@ -237,6 +237,7 @@ impl Charge {
                 cvc_check: card.cvc_check(),
             },
             country: "US",
+            electronic_commerce_indicator: (),
             exp_month: card.exp_month,
             exp_year: card.exp_year,
             fingerprint: card.fingerprint(),
@@ -256,6 +257,7 @@ impl Charge {
                 transaction_id: letters(&[b"3d secure", self.id.as_bytes()], 20),
                 version: "2.2.0",
             }),
+            transaction_link_id: (),
             wallet: (),
         }
     }
@@ -353,6 +355,7 @@ struct CardDetails {
     brand: &'static str,
     checks: Checks,
     country: &'static str,
+    electronic_commerce_indicator: (),
     exp_month: u8,
     exp_year: u16,
     fingerprint: String,
@@ -364,6 +367,7 @@ struct CardDetails {
     network_transaction_id: (),
     regulated_status: &'static str,
     three_d_secure: Option<ThreeDSecure>,
+    transaction_link_id: (),
     wallet: (),
 }
 

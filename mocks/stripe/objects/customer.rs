@@ -107,6 +107,7 @@ impl Resource for Customer {
     const OBJECT: &'static str = "customer";
     const LINKS: &'static [(&'static str, Target)] = &[
         ("default_source", Target::One(Kind::Card)),
+        ("invoice_settings.default_payment_method", Target::One(Kind::Method)),
         ("test_clock", Target::One(Kind::TestClock)),
         ("sources", Target::Many(Kind::Card)),
     ];
@@ -122,6 +123,7 @@ impl Resource for Customer {
     fn reference(&self, field: &str) -> Option<Arc<str>> {
         match field {
             "test_clock" => self.clock.clone(),
+            "invoice_settings.default_payment_method" => self.default_method.clone(),
             _ => self.default_source.clone(),
         }
     }
@@ -163,7 +165,7 @@ impl Resource for Customer {
             invoice_prefix: self.prefix(),
             invoice_settings: InvoiceSettings {
                 custom_fields: preferences.and_then(|p| p.custom_fields.as_deref()),
-                default_payment_method: self.default_method.as_deref(),
+                default_payment_method: shown.link("invoice_settings.default_payment_method", &self.default_method),
                 footer: text(|p| &p.footer),
                 rendering_options: preferences.and_then(|p| p.rendering.as_ref()),
             },
@@ -232,7 +234,7 @@ struct Json<'s> {
 #[derive(Serialize)]
 struct InvoiceSettings<'s> {
     custom_fields: Option<&'s [CustomField]>,
-    default_payment_method: Option<&'s str>,
+    default_payment_method: Link<'s>,
     footer: Option<&'s str>,
     rendering_options: Option<&'s Rendering>,
 }

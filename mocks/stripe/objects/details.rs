@@ -157,3 +157,44 @@ impl Shipping {
         Ok(())
     }
 }
+
+/// Says that a checkout session reckons no tax; unlike an invoice, it gives no reason.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct SessionTax {
+    enabled: bool,
+    liability: (),
+    provider: (),
+    status: (),
+}
+
+impl SessionTax {
+    pub(crate) const OFF: Self = Self {
+        enabled: false,
+        liability: (),
+        provider: (),
+        status: (),
+    };
+}
+
+/// Says what a subscription does as its trial ends.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct TrialSettings {
+    end_behavior: EndBehavior,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct EndBehavior {
+    billing_cycle_anchor: (),
+    missing_payment_method: &'static str,
+}
+
+impl TrialSettings {
+    pub(crate) fn new(missing_payment_method: &'static str) -> Self {
+        Self {
+            end_behavior: EndBehavior {
+                billing_cycle_anchor: (),
+                missing_payment_method,
+            },
+        }
+    }
+}

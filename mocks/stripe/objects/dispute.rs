@@ -170,7 +170,13 @@ impl Resource for Dispute {
                 has_evidence: !self.evidence.0.is_empty(),
                 past_due: false,
                 submission_count: self.submissions,
+                submission_method: if self.submissions > 0 {
+                    "manual"
+                } else {
+                    "not_submitted"
+                },
             },
+            intended_submission_method: (),
             is_charge_refundable: self.lets_refund(),
             livemode: false,
             metadata: &self.metadata,
@@ -218,6 +224,7 @@ struct Json<'s> {
     enhanced_eligibility_types: [(); 0],
     evidence: &'s Evidence,
     evidence_details: Details,
+    intended_submission_method: (),
     is_charge_refundable: bool,
     livemode: bool,
     metadata: &'s Metadata,
@@ -234,6 +241,7 @@ struct Details {
     has_evidence: bool,
     past_due: bool,
     submission_count: u32,
+    submission_method: &'static str,
 }
 
 #[derive(Serialize)]

@@ -45,7 +45,7 @@ pub(crate) use country::CountrySpec;
 pub(crate) use coupon::{Coupon, Lasts, Off};
 pub(crate) use customer::Customer;
 pub(crate) use deleted::Deleted;
-pub(crate) use details::{Address, Billing, Shipping};
+pub(crate) use details::{Address, Billing, SessionTax, Shipping, TrialSettings};
 pub(crate) use discount::{Discount, On};
 pub(crate) use dispute::{Dispute, Evidence, Stage};
 pub(crate) use endpoint::Endpoint;

@@ -109,6 +109,7 @@ impl Resource for Product {
             shippable: self.shippable,
             statement_descriptor: self.statement_descriptor.as_deref(),
             tax_code: self.tax_code.as_deref(),
+            tax_details: (),
             kind: "service",
             unit_label: self.unit_label.as_deref(),
             updated: self.updated,
@@ -134,6 +135,7 @@ struct Json<'s> {
     shippable: Option<bool>,
     statement_descriptor: Option<&'s str>,
     tax_code: Option<&'s str>,
+    tax_details: (),
     #[serde(rename = "type")]
     kind: &'static str,
     unit_label: Option<&'s str>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{AutomaticTax, Coupon, Expanded, Kind, Link, Period, Promotion, Resource, Shipping, Shown, Target};
+use super::{Coupon, Expanded, Kind, Link, Period, Promotion, Resource, SessionTax, Shipping, Shown, Target};
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::ids::letters;
 use crate::mocks::stripe::metadata::Metadata;
@@ -186,9 +186,10 @@ impl Resource for Session {
             adaptive_pricing: (),
             after_expiration: (),
             allow_promotion_codes: self.takes_codes,
+            allowed_payment_method_types: (),
             amount_subtotal: buys.then_some(self.subtotal),
             amount_total: buys.then_some(self.total),
-            automatic_tax: AutomaticTax::OFF,
+            automatic_tax: SessionTax::OFF,
             billing_address_collection: (),
             cancel_url: self.cancel_url.as_deref(),
             client_reference_id: self.reference.as_deref(),
@@ -282,9 +283,10 @@ struct Json<'s> {
     adaptive_pricing: (),
     after_expiration: (),
     allow_promotion_codes: Option<bool>,
+    allowed_payment_method_types: (),
     amount_subtotal: Option<i64>,
     amount_total: Option<i64>,
-    automatic_tax: AutomaticTax,
+    automatic_tax: SessionTax,
     billing_address_collection: (),
     cancel_url: Option<&'s str>,
     client_reference_id: Option<&'s str>,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Expanded, Issuer, Kind, Link, Links, Period, Plan, Price, Resource, Shown, Target};
+use super::{Expanded, Issuer, Kind, Link, Links, Period, Plan, Price, Resource, Shown, Target, TrialSettings};
 use crate::mocks::stripe::currency::Currency;
 use crate::mocks::stripe::metadata::Metadata;
 use crate::store::{Object, Tx};
@@ -230,11 +230,7 @@ impl Resource for Subscription {
             test_clock: shown.link("test_clock", &self.clock),
             transfer_data: (),
             trial_end: self.trial.map(|trial| trial.end),
-            trial_settings: TrialSettings {
-                end_behavior: EndBehavior {
-                    missing_payment_method: self.missing_method,
-                },
-            },
+            trial_settings: TrialSettings::new(self.missing_method),
             trial_start: self.trial.map(|trial| trial.start),
         }
     }
@@ -273,6 +269,7 @@ impl Resource for SubscriptionItem {
             created: self.created,
             current_period_end: self.period.end,
             current_period_start: self.period.start,
+            current_trial: (),
             discounts: shown.links("discounts", &self.discounts),
             metadata: &self.metadata,
             plan: self.price.plan(),
@@ -371,16 +368,6 @@ struct PaymentSettings {
 }
 
 #[derive(Serialize)]
-struct TrialSettings {
-    end_behavior: EndBehavior,
-}
-
-#[derive(Serialize)]
-struct EndBehavior {
-    missing_payment_method: &'static str,
-}
-
-#[derive(Serialize)]
 struct ItemJson<'s> {
     id: &'s str,
     object: &'static str,
@@ -388,6 +375,7 @@ struct ItemJson<'s> {
     created: i64,
     current_period_end: i64,
     current_period_start: i64,
+    current_trial: (),
     discounts: Links<'s>,
     metadata: &'s Metadata,
     plan: Plan<'s>,

@@ -19,6 +19,7 @@ mod money;
 mod objects;
 mod refunds;
 mod requests;
+mod shown;
 mod sources;
 mod subscriptions;
 mod table;

@@ -1,5 +1,7 @@
 """The objects that both servers are asked for: how ours is made, and where both show it."""
 
+import json
+
 CARD = {"number": "4242424242424242", "exp_month": 12, "exp_year": 2034, "cvc": "123"}
 
 
@@ -64,6 +66,13 @@ def _invoice(w):
     return w.post("/v1/invoices", customer=w.customer["id"], pending_invoice_items_behavior="include")
 
 
+def _invoice_payment(w):
+    w.post("/v1/invoiceitems", customer=w.customer["id"], amount=800, currency="usd")
+    invoice = w.post("/v1/invoices", customer=w.customer["id"], pending_invoice_items_behavior="include")
+    w.post(f"/v1/invoices/{invoice['id']}/pay")
+    return w.ours.call("GET", "/v1/invoice_payments", {"invoice": invoice["id"]})[1]["data"][0]
+
+
 RECIPES = {
     "customer": _customer,
     "token": lambda w: w.post("/v1/tokens", card=CARD),
@@ -90,6 +99,7 @@ RECIPES = {
     "promotion_code": lambda w: w.post("/v1/promotion_codes", promotion={"type": "coupon", "coupon": w.coupon["id"]}),
     "invoiceitem": lambda w: w.post("/v1/invoiceitems", customer=w.customer["id"], amount=700, currency="usd"),
     "invoice": _invoice,
+    "invoice_payment": _invoice_payment,
     "subscription": _subscription,
     "subscription_item": _item,
     "checkout.session": lambda w: w.post("/v1/checkout/sessions", mode="payment", success_url="https://example.com/ok",
@@ -121,6 +131,7 @@ PATHS = {
     "promotion_code": "/v1/promotion_codes/{id}",
     "invoiceitem": "/v1/invoiceitems/{id}",
     "invoice": "/v1/invoices/{id}",
+    "invoice_payment": "/v1/invoice_payments/{id}",
     "subscription": "/v1/subscriptions/{id}",
     "subscription_item": "/v1/subscription_items/{id}",
     "checkout.session": "/v1/checkout/sessions/{id}",
@@ -131,3 +142,59 @@ PATHS = {
 
 # What has no id of its own, or is only listed.
 PLAIN = ["/v1/balance"]
+
+
+def _deleted(w, path, **params):
+    return w.ours.call("DELETE", f"{path}/{w.post(path, **params)['id']}")
+
+
+def _expanded(w, kind, *fields):
+    return w.ours.call("GET", PATHS[kind].format(id=getattr(w, kind)["id"]), {"expand": list(fields)})
+
+
+def _meter_event(w, **more):
+    return {"event_name": getattr(w, "billing.meter")["event_name"], "payload": {"stripe_customer_id": w.customer["id"], "value": "3"}, **more}
+
+
+def _meter_event_v2(w):
+    headers = {"Content-Type": "application/json", "Stripe-Version": "2026-10-28.endive"}
+    return w.ours.call("POST", "/v2/billing/meter_events", body=json.dumps(_meter_event(w, identifier="two")), headers=headers)
+
+
+def _adjustment(w):
+    w.post("/v1/billing/meter_events", **_meter_event(w, identifier="mistaken"))
+    params = {"event_name": "calls", "type": "cancel", "cancel": {"identifier": "mistaken"}}
+    return w.ours.call("POST", "/v1/billing/meter_event_adjustments", params)
+
+
+def _discounted(w):
+    items, coupon = [{"price": w.recurring["id"], "quantity": 3}], w.post("/v1/coupons", percent_off=10, duration="forever")
+    subscription = w.post("/v1/subscriptions", customer=w.customer["id"], items=items, discounts=[{"coupon": coupon["id"]}])
+    return w.ours.call("GET", f"/v1/subscriptions/{subscription['id']}", {"expand": ["discounts"]})
+
+
+def _below(w, kind, rest):
+    return w.ours.call("GET", f"{PATHS[kind].format(id=getattr(w, kind)['id'])}/{rest}")
+
+
+# What else ours answers with, for the SDKs to decode: what cannot be looked up by itself, what is left of what was deleted, what a
+# search finds, expanded fields.
+MORE = {
+    "billing.meter_event.made": lambda w: w.ours.call("POST", "/v1/billing/meter_events", _meter_event(w, identifier="one")),
+    "billing.meter_event_adjustment.made": _adjustment,
+    "v2.billing.meter_event.made": _meter_event_v2,
+    "discount.expanded": _discounted,
+    "line_item.list": lambda w: _below(w, "invoice", "lines"),
+    "item.list": lambda w: _below(w, "checkout.session", "line_items"),
+    "customer.deleted": lambda w: _deleted(w, "/v1/customers"),
+    "product.deleted": lambda w: _deleted(w, "/v1/products", name="Gone"),
+    "coupon.deleted": lambda w: _deleted(w, "/v1/coupons", percent_off=5),
+    "invoiceitem.deleted": lambda w: _deleted(w, "/v1/invoiceitems", customer=w.customer["id"], amount=300, currency="usd"),
+    "webhook_endpoint.deleted": lambda w: _deleted(w, "/v1/webhook_endpoints", url="http://127.0.0.1:9/gone", enabled_events=["*"]),
+    "customer.search": lambda w: (w.customer, w.ours.call("GET", "/v1/customers/search", {"query": 'email:"oracle@example.com"'}))[1],
+    "charge.expanded": lambda w: _expanded(w, "charge", "customer", "balance_transaction", "refunds"),
+    "payment_intent.expanded": lambda w: _expanded(w, "payment_intent", "customer", "payment_method", "latest_charge.balance_transaction"),
+    "subscription.expanded": lambda w: _expanded(w, "subscription", "customer", "latest_invoice.lines", "default_payment_method"),
+    "invoice.expanded": lambda w: _expanded(w, "invoice", "customer", "lines"),
+    "checkout.session.expanded": lambda w: _expanded(w, "checkout.session", "line_items", "customer"),
+}

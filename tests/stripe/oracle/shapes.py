@@ -45,5 +45,7 @@ class Known:
                 return True
         return False
 
-    def idle(self):
-        return [f"line {number}: {name}" for name, _, number in self.rows if number not in self.used]
+    def idle(self, requests):
+        """Lists what has explained nothing; rows of requests only where requests were looked at."""
+        rows = [row for row in self.rows if requests or not row[0].startswith("request ")]
+        return [f"line {number}: {name}" for name, _, number in rows if number not in self.used]
