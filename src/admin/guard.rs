@@ -55,7 +55,7 @@ impl Guard {
             self.check_token(headers)?;
         }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
+            if OUTWARD.iter().any(|outward| is_below(path, outward)) && self.exposed && self.token.is_none() {
                 let words = format!(
                     "`{path}` makes the suite reach out to others, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
                 );
@@ -120,6 +120,12 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
             response
         }
     }
+}
+
+/// Says whether a path is this one or below it.
+fn is_below(path: &str, root: &str) -> bool {
+    let rest = path.strip_prefix(root);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn check_site(headers: &HeaderMap) -> Result<(), Error> {

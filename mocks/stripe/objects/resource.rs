@@ -182,7 +182,7 @@ resources! {
 
 impl Kind {
     /// Finds the link that a path begins with: the name that comes back is the table's own, with what is left of the path.
-    pub(crate) fn link<'p>(self, path: &'p str) -> Option<(&'static str, Target, &'p str)> {
+    pub(crate) fn link(self, path: &str) -> Option<(&'static str, Target, &str)> {
         self.links().iter().find_map(|(name, target)| {
             let rest = path.strip_prefix(name)?;
             let rest = match rest.strip_prefix('.') {

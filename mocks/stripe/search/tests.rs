@@ -148,7 +148,7 @@ fn what_cannot_be_asked_is_refused_by_name() {
         (r#"metadata["a"]~"abc""#, "`~` is not supported for field `metadata`"),
         (r#"metadata[a]:"b""#, "unable to parse"),
         (r#"name:"a" AND name:"b" OR name:"c""#, "combine AND and OR"),
-        (&vec![r#"name:"a""#; 11].join(" AND "), "up to 10 clauses"),
+        (&[r#"name:"a""#; 11].join(" AND "), "up to 10 clauses"),
     ] {
         let said = shop.get(&format!("/v1/customers/search?query={}", encoded(query)));
         let (status, kind, _, message) = said.refusal();

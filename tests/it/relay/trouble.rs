@@ -110,7 +110,11 @@ async fn a_client_that_sends_all_and_leaves_at_once_has_sent_it() {
                 .await;
             }
             let counts = app.counts("pay").await;
-            assert_eq!((counts.accepted, counts.lost, counts.incomplete), (20, 20, 0));
+            // A client whose end comes after the first byte of the answer was there when it came.
+            assert_eq!(
+                (counts.accepted, counts.incomplete, counts.lost + counts.answered),
+                (20, 0, 20)
+            );
             assert_eq!(received(&server).await, 20);
         },
     )
