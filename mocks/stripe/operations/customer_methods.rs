@@ -7,12 +7,12 @@ use crate::mocks::stripe::routes::{Route, Verb::Get, row};
 use crate::mocks::stripe::scene::{Answer, Scene};
 
 use super::customer_sources::owner;
-use super::payment_methods::REDISPLAY;
+use super::payment_methods::{REDISPLAY, TYPE};
 
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/customers/{parent}/payment_methods", "customers.payment_methods.list", Kind::Method, &[],
-        &["allow_redisplay=always|limited|unspecified", "ending_before$", "limit#", "starting_after$", "type$"], list).listing(),
+        &["allow_redisplay=always|limited|unspecified", "ending_before$", "limit#", "starting_after$", TYPE], list).listing(),
     row(Get, "/v1/customers/{parent}/payment_methods/{id}", "customers.payment_methods.retrieve", Kind::Method, &[], &[],
         retrieve),
 ];

@@ -19,12 +19,12 @@ use crate::mocks::stripe::webhooks::{self, types};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/webhook_endpoints", "webhook_endpoints.create", Kind::Endpoint, &["webhook_endpoint"],
-        &["api_version$", "connect?", "description", "enabled_events[]", "metadata{}=", "url$"], create),
+        &["api_version$", "connect?", "description$", "enabled_events[]", "metadata{}=", "url$"], create),
     row(Get, "/v1/webhook_endpoints", "webhook_endpoints.list", Kind::Endpoint, &[],
-        &["ending_before", "limit", "starting_after"], list).listing(),
+        &["ending_before$", "limit#", "starting_after$"], list).listing(),
     row(Get, "/v1/webhook_endpoints/{id}", "webhook_endpoints.retrieve", Kind::Endpoint, &[], &[], retrieve),
     row(Post, "/v1/webhook_endpoints/{id}", "webhook_endpoints.update", Kind::Endpoint, &["webhook_endpoint_update"],
-        &["description", "disabled?", "enabled_events[]", "metadata{}=", "url$"], update),
+        &["description$", "disabled?", "enabled_events[]", "metadata{}=", "url$"], update),
     row(Delete, "/v1/webhook_endpoints/{id}", "webhook_endpoints.delete", Kind::Endpoint, &["webhook_endpoint_delete"], &[], delete),
 ];
 
@@ -34,6 +34,7 @@ const LONGEST_SECRET: usize = 256;
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
+    let api_version = api_version(&params)?;
     let url = url(scene, params.required("url")?)?;
     let enabled_events = match enabled_events(&params)? {
         Some(events) => events,
@@ -63,7 +64,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         enabled_events,
         disabled: false,
         connect: params.boolean("connect")?.unwrap_or(false),
-        api_version: api_version(&params)?,
+        api_version,
         description,
         metadata: Metadata::read(&params)?,
         fresh: false,
