@@ -3,6 +3,12 @@
 import json
 import re
 
+# Where objects are found a second time: the kinds whose ids stand in the path.
+BELOW = {
+    "/v1/balance/history/{id}": ("balance_transaction", None),
+    "/v1/charges/{charge}/refunds/{refund}": ("charge", "refund"),
+}
+
 BAD = {"integer": "abc", "number": "abc", "boolean": "maybe", "object": "text", "array": "text"}
 
 
@@ -105,6 +111,9 @@ def fill(path, world, paths):
     parts = re.findall(r"\{(\w+)\}", path)
     if not parts:
         return path
+    if path in BELOW:
+        outer, inner = BELOW[path]
+        return path.format(**{part: getattr(world, kind)["id"] for part, kind in zip(parts, (outer, inner))})
     for kind, shown in paths.items():
         root = shown.split("/{")[0]
         if path.startswith(root + "/{"):
