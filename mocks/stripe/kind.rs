@@ -30,6 +30,12 @@ impl Parameter {
         Self { name, signs, words }
     }
 
+    /// Says whether anything is refused.
+    #[cfg(test)]
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.signs.is_empty() || !self.words.is_empty()
+    }
+
     /// Checks a value.
     pub(crate) fn check(&self, value: &Value, params: &Params<'_>) -> Outcome<()> {
         let may = |sign: &str| self.signs.contains(sign);

@@ -178,6 +178,12 @@ impl Route {
         }
     }
 
+    /// Lists the parameters as the table writes them.
+    #[cfg(test)]
+    pub(crate) fn params(&self) -> &'static [&'static str] {
+        self.params
+    }
+
     /// Says that it answers with a list.
     pub(crate) const fn listing(self) -> Self {
         Self { list: true, ..self }

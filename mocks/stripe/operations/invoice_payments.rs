@@ -18,6 +18,8 @@ const PAYMENT_LIST: &[&str] = &[
     "status$=canceled|open|paid",
 ];
 
+const RECORD: &str = "payment_record";
+
 pub(crate) fn retrieve(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let found = scene.own::<InvoicePayment>(Kind::InvoicePayment, "invoice_payment")?;
     Ok(Answer::One(Thing::InvoicePayment(found)))
@@ -28,16 +30,19 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let created = Created::read(params)?;
     let invoice = params.text("invoice")?;
     let status = params.one_of("status", &["canceled", "open", "paid"])?;
-    let intent = match params.nested("payment")? {
+    let (intent, record) = match params.nested("payment")? {
         Some(payment) => {
             payment.only(&["payment_intent", "payment_record", "type"])?;
-            payment.one_of("type", &["payment_intent", "payment_record"])?;
-            payment.text("payment_intent")?
+            let kind = payment.one_of("type", &["payment_intent", RECORD])?;
+            // Nothing is paid by a record here.
+            let record = kind == Some(RECORD) || payment.text(RECORD)?.is_some();
+            (payment.text("payment_intent")?, record)
         }
-        None => None,
+        None => (None, false),
     };
     let keep = |p: &InvoicePayment| {
-        created.holds(p.created)
+        !record
+            && created.holds(p.created)
             && invoice.is_none_or(|id| *p.invoice == *id)
             && intent.is_none_or(|id| *p.intent == *id)
             && status.is_none_or(|status| p.status() == status)

@@ -48,6 +48,8 @@ const PRICE_LIST: &[&str] = &[
     "starting_after$", "type$=one_time|recurring",
 ];
 
+const METERED: &str = "metered";
+const USAGE: [&str; 2] = ["licensed", METERED];
 const INTERVALS: [&str; 4] = ["day", "month", "week", "year"];
 const TAX: [&str; 3] = ["exclusive", "inclusive", "unspecified"];
 
@@ -122,13 +124,7 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let product = params.text("product")?;
     let keys = params.list("lookup_keys")?;
     let kind = params.one_of("type", &["one_time", "recurring"])?;
-    let interval = match params.nested("recurring")? {
-        Some(given) => {
-            given.only(&["interval", "meter", "usage_type"])?;
-            given.one_of("interval", &INTERVALS)?.map(Interval::named)
-        }
-        None => None,
-    };
+    let renews = params.nested("recurring")?.map(|given| renews(&given)).transpose()?;
     let keep = |p: &Price| {
         created.holds(p.created)
             && active.is_none_or(|active| p.active == active)
@@ -136,9 +132,17 @@ pub(crate) fn list(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
             && product.is_none_or(|id| *p.product == *id)
             && (keys.is_empty() || p.lookup_key.as_deref().is_some_and(|key| keys.contains(&key)))
             && kind.is_none_or(|kind| p.recurring.is_some() == (kind == "recurring"))
-            && interval.is_none_or(|interval| p.recurring.is_some_and(|r| r.interval == interval))
+            && renews.as_ref().is_none_or(|renews| p.recurring.is_some_and(renews))
     };
     page(scene, Kind::Price, keep, Thing::Price)
+}
+
+/// Reads which recurring prices are listed. None is metered here.
+fn renews(given: &Params<'_>) -> Outcome<impl Fn(Recurring) -> bool + use<>> {
+    given.only(&["interval", "meter", "usage_type"])?;
+    let interval = given.one_of("interval", &INTERVALS)?.map(Interval::named);
+    let metered = given.text("meter")?.is_some() || given.one_of("usage_type", &USAGE)? == Some(METERED);
+    Ok(move |r: Recurring| !metered && interval.is_none_or(|interval| r.interval == interval))
 }
 
 /// Reads the price that `default_price_data` describes; it is not put yet.
@@ -298,7 +302,7 @@ const LARGEST: i64 = 999_999_999_999;
 fn recurring(given: &Params<'_>) -> Outcome<Recurring> {
     given.only(&["interval", "interval_count", "meter", "usage_type"])?;
     given.not_modelled(&["meter"])?;
-    if given.one_of("usage_type", &["licensed", "metered"])? == Some("metered") {
+    if given.one_of("usage_type", &USAGE)? == Some(METERED) {
         return Err(given.unmodelled("usage_type"));
     }
     let interval = given.one_of("interval", &INTERVALS)?;

@@ -115,6 +115,9 @@ fn prices_are_listed_by_what_they_are_and_one_has_a_lookup_key() {
         ("type=one_time", 2),
         ("type=recurring", 1),
         ("recurring[interval]=month", 0),
+        ("recurring[usage_type]=licensed", 1),
+        ("recurring[usage_type]=metered", 0),
+        ("recurring[meter]=mtr_1", 0),
         ("lookup_keys[]=basic", 1),
         ("lookup_keys[]=other", 0),
     ] {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{CHARGE, Said, Shop};
 use crate::attempt::{Kind, Provider as _};
+use crate::mocks::stripe::kind::Parameter;
+use crate::mocks::stripe::routes::rows;
 use crate::mocks::stripe::{Stripe, due};
 
 const ENDPOINT: &str = "url=http://localhost:3000/hook&enabled_events[]=*";
@@ -212,6 +214,16 @@ fn names_are_unique_and_reads_declare_nothing() {
     assert_eq!(names.len(), operations.len());
     for operation in operations.iter().filter(|o| o.kind == Kind::Read) {
         assert!(operation.effects.is_empty(), "{}", operation.name);
+    }
+}
+
+#[test]
+fn every_parameter_has_its_kind() {
+    for route in rows() {
+        for text in route.params() {
+            let parameter = Parameter::read(text);
+            assert!(parameter.is_limited(), "{}: `{text}` may be anything", route.name);
+        }
     }
 }
 
