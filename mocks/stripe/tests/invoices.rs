@@ -116,6 +116,8 @@ fn an_invoice_is_drafted_finalized_and_paid_by_one_charge() {
         made.text("/id")
     ));
     assert_eq!(found.text("/data/0/payment/payment_intent"), intent);
+    let records = shop.get("/v1/invoice_payments?payment[type]=payment_record");
+    assert_eq!(records.at("/data"), &serde_json::json!([]));
     let kinds: Vec<String> = shop.events();
     for kind in [
         "invoice.created",
