@@ -240,13 +240,21 @@ impl Charge {
             electronic_commerce_indicator: (),
             exp_month: card.exp_month,
             exp_year: card.exp_year,
+            extended_authorization: Feature { status: "disabled" },
             fingerprint: card.fingerprint(),
             funding: card.test.funding,
+            incremental_authorization: Feature { status: "unavailable" },
             installments: (),
             last4: card.last4(),
             mandate: (),
+            multicapture: Feature { status: "unavailable" },
             network: card.test.brand,
+            network_token: NetworkToken { used: false },
             network_transaction_id: (),
+            overcapture: Overcapture {
+                maximum_amount_capturable: self.amount,
+                status: "unavailable",
+            },
             regulated_status: "unregulated",
             three_d_secure: self.secured.then(|| ThreeDSecure {
                 authentication_flow: "challenge",
@@ -358,17 +366,39 @@ struct CardDetails {
     electronic_commerce_indicator: (),
     exp_month: u8,
     exp_year: u16,
+    extended_authorization: Feature,
     fingerprint: String,
     funding: &'static str,
+    incremental_authorization: Feature,
     installments: (),
     last4: &'static str,
     mandate: (),
+    multicapture: Feature,
     network: &'static str,
+    network_token: NetworkToken,
     network_transaction_id: (),
+    overcapture: Overcapture,
     regulated_status: &'static str,
     three_d_secure: Option<ThreeDSecure>,
     transaction_link_id: (),
     wallet: (),
+}
+
+/// Says whether a card can be used in a way that is not modelled: never.
+#[derive(Serialize)]
+struct Feature {
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+struct NetworkToken {
+    used: bool,
+}
+
+#[derive(Serialize)]
+struct Overcapture {
+    maximum_amount_capturable: i64,
+    status: &'static str,
 }
 
 #[derive(Serialize)]

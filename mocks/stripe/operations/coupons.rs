@@ -21,17 +21,17 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/coupons", "coupons.create", Kind::Coupon, &["coupon"], COUPON_CREATE, create),
     row(Get, "/v1/coupons", "coupons.list", Kind::Coupon, &[],
-        &["created", "ending_before", "limit", "starting_after"], list).listing(),
+        &["created{}#", "ending_before$", "limit#", "starting_after$"], list).listing(),
     row(Get, "/v1/coupons/{id}", "coupons.retrieve", Kind::Coupon, &[], &[], retrieve),
     row(Post, "/v1/coupons/{id}", "coupons.update", Kind::Coupon, &["coupon_update"],
-        &["currency_options", "metadata", "name"], update),
+        &["currency_options{}", "metadata{}=", "name$"], update),
     row(Delete, "/v1/coupons/{id}", "coupons.delete", Kind::Coupon, &["coupon_delete"], &[], delete),
 ];
 
 #[rustfmt::skip]
 const COUPON_CREATE: &[&str] = &[
-    "amount_off#", "applies_to{}", "currency$", "currency_options{}", "duration$=forever|once|repeating",
-    "duration_in_months#", "id$", "max_redemptions#", "metadata{}=", "name$", "percent_off%", "redeem_by#",
+    "amount_off#", "applies_to{}", "currency$", "currency_options{}", "duration=forever|once|repeating", "duration_in_months#",
+    "id$", "max_redemptions#", "metadata{}=", "name$", "percent_off%", "redeem_by#",
 ];
 
 /// The longest name.

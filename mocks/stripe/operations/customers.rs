@@ -23,7 +23,7 @@ use super::{customer_sources, payment_methods};
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/customers", "customers.create", Kind::Customer, &["customer"], CUSTOMER_CREATE, create),
     row(Get, "/v1/customers", "customers.list", Kind::Customer, &[],
-        &["created", "email", "ending_before", "limit", "starting_after", "test_clock"], list).listing(),
+        &["created{}#", "email$", "ending_before$", "limit#", "starting_after$", "test_clock$"], list).listing(),
     row(Get, "/v1/customers/search", "customers.search", Kind::Customer, &[], SEARCH, search::<Customer>).listing(),
     row(Get, "/v1/customers/{id}", "customers.retrieve", Kind::Customer, &[], &[], retrieve),
     row(Post, "/v1/customers/{id}", "customers.update", Kind::Customer, &["customer_update"], CUSTOMER_UPDATE, update),
@@ -32,16 +32,16 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const CUSTOMER_CREATE: &[&str] = &[
-    "address", "balance", "business_name", "cash_balance", "description", "email", "individual_name",
-    "invoice_prefix", "invoice_settings", "metadata", "name", "next_invoice_sequence", "payment_method", "phone",
-    "preferred_locales", "shipping", "source", "tax", "tax_exempt", "tax_id_data", "test_clock",
+    "address{}=", "balance#", "business_name$", "cash_balance{}", "description$", "email$", "individual_name$", "invoice_prefix$",
+    "invoice_settings{}", "metadata{}=", "name$", "next_invoice_sequence#", "payment_method$", "phone$", "preferred_locales[]",
+    "shipping{}=", "source{}$", "tax{}", "tax_exempt=|exempt|none|reverse", "tax_id_data[]", "test_clock$",
 ];
 
 #[rustfmt::skip]
 const CUSTOMER_UPDATE: &[&str] = &[
-    "address", "balance", "business_name", "cash_balance", "default_source", "description", "email",
-    "individual_name", "invoice_prefix", "invoice_settings", "metadata", "name", "next_invoice_sequence", "phone",
-    "preferred_locales", "shipping", "source", "tax", "tax_exempt",
+    "address{}=", "balance#", "business_name$", "cash_balance{}", "default_source$", "description$", "email$", "individual_name$",
+    "invoice_prefix$", "invoice_settings{}", "metadata{}=", "name$", "next_invoice_sequence#", "phone$", "preferred_locales[]",
+    "shipping{}=", "source{}$", "tax{}", "tax_exempt=|exempt|none|reverse",
 ];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {

@@ -9,7 +9,7 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/events", "events.list", Kind::Event, &[],
-        &["created", "delivery_success?", "ending_before", "limit", "starting_after", "type", "types[]"], list).listing(),
+        &["created{}#", "delivery_success?", "ending_before$", "limit#", "starting_after$", "type$", "types[]"], list).listing(),
     row(Get, "/v1/events/{id}", "events.retrieve", Kind::Event, &[], &[], retrieve),
 ];
 

@@ -20,7 +20,7 @@ use super::prices;
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/products", "products.create", Kind::Product, &["product"], PRODUCT_CREATE, create),
     row(Get, "/v1/products", "products.list", Kind::Product, &[],
-        &["active", "created", "ending_before", "ids", "limit", "shippable", "starting_after", "url"], list).listing(),
+        &["active?", "created{}#", "ending_before$", "ids[]", "limit#", "shippable?", "starting_after$", "url$"], list).listing(),
     row(Get, "/v1/products/search", "products.search", Kind::Product, &[], SEARCH, search::<Product>).listing(),
     row(Get, "/v1/products/{id}", "products.retrieve", Kind::Product, &[], &[], retrieve),
     row(Post, "/v1/products/{id}", "products.update", Kind::Product, &["product_update"], PRODUCT_UPDATE, update),
@@ -29,8 +29,8 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const PRODUCT_CREATE: &[&str] = &[
-    "active?", "default_price_data{}", "description$", "id$", "images[]", "marketing_features[]", "metadata{}",
-    "name$", "package_dimensions{}", "shippable?", "statement_descriptor$", "tax_code$", "unit_label$", "url$",
+    "active?", "default_price_data{}", "description$", "id$", "images[]", "marketing_features[]", "metadata{}", "name$",
+    "package_dimensions{}", "shippable?", "statement_descriptor$", "tax_code$", "unit_label$", "url$",
 ];
 
 #[rustfmt::skip]

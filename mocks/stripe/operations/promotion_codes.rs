@@ -19,14 +19,14 @@ use crate::mocks::stripe::scene::{Answer, Scene, missing};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/promotion_codes", "promotion_codes.create", Kind::Promotion, &["promotion_code"],
-        &["active", "code", "customer", "customer_account", "expires_at", "max_redemptions", "metadata", "promotion", "restrictions"],
+        &["active?", "code$", "customer$", "customer_account$", "expires_at#", "max_redemptions#", "metadata{}", "promotion{}", "restrictions{}"],
         create),
     row(Get, "/v1/promotion_codes", "promotion_codes.list", Kind::Promotion, &[],
-        &["active", "code", "coupon", "created", "customer", "customer_account", "ending_before", "limit", "starting_after"],
+        &["active?", "code$", "coupon$", "created{}#", "customer$", "customer_account$", "ending_before$", "limit#", "starting_after$"],
         list).listing(),
     row(Get, "/v1/promotion_codes/{id}", "promotion_codes.retrieve", Kind::Promotion, &[], &[], retrieve),
     row(Post, "/v1/promotion_codes/{id}", "promotion_codes.update", Kind::Promotion, &["promotion_code_update"],
-        &["active", "metadata", "restrictions"], update),
+        &["active?", "metadata{}=", "restrictions{}"], update),
 ];
 
 /// The longest code.

@@ -17,13 +17,13 @@ pub(crate) static ROUTES: &[Route] = &[
 ];
 
 const TOKEN_CREATE: &[&str] = &[
-    "account",
-    "bank_account",
-    "card",
-    "customer",
-    "cvc_update",
-    "person",
-    "pii",
+    "account{}",
+    "bank_account{}",
+    "card{}$",
+    "customer$",
+    "cvc_update{}",
+    "person{}",
+    "pii{}",
 ];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {

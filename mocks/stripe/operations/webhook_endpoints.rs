@@ -19,12 +19,12 @@ use crate::mocks::stripe::webhooks::{self, types};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/webhook_endpoints", "webhook_endpoints.create", Kind::Endpoint, &["webhook_endpoint"],
-        &["api_version$", "connect?", "description", "enabled_events[]", "metadata{}=", "url$"], create),
+        &["api_version$", "connect?", "description$", "enabled_events[]", "metadata{}=", "url$"], create),
     row(Get, "/v1/webhook_endpoints", "webhook_endpoints.list", Kind::Endpoint, &[],
-        &["ending_before", "limit", "starting_after"], list).listing(),
+        &["ending_before$", "limit#", "starting_after$"], list).listing(),
     row(Get, "/v1/webhook_endpoints/{id}", "webhook_endpoints.retrieve", Kind::Endpoint, &[], &[], retrieve),
     row(Post, "/v1/webhook_endpoints/{id}", "webhook_endpoints.update", Kind::Endpoint, &["webhook_endpoint_update"],
-        &["description", "disabled?", "enabled_events[]", "metadata{}=", "url$"], update),
+        &["description$", "disabled?", "enabled_events[]", "metadata{}=", "url$"], update),
     row(Delete, "/v1/webhook_endpoints/{id}", "webhook_endpoints.delete", Kind::Endpoint, &["webhook_endpoint_delete"], &[], delete),
 ];
 

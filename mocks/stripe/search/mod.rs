@@ -71,7 +71,7 @@ impl<'o> From<Option<&'o str>> for Fact<'o> {
 }
 
 /// The parameters of a search.
-pub(crate) const SEARCH: &[&str] = &["limit", "page", "query"];
+pub(crate) const SEARCH: &[&str] = &["limit#", "page$", "query$"];
 
 /// Answers a search for objects of a type.
 pub(crate) fn search<T: Searchable>(scene: &mut Scene<'_, '_>) -> Outcome<Answer>
