@@ -35,7 +35,7 @@ pub(crate) static ROUTES: &[Route] = &[
 #[rustfmt::skip]
 const CHARGE_CREATE: &[&str] = &[
     "amount#", "application_fee_amount#", "capture?", "card{}$", "currency$", "customer$", "description$", "metadata{}=",
-    "on_behalf_of$", "radar_options{}", "receipt_email$", "shipping{}", "source{}$", "statement_descriptor$",
+    "on_behalf_of$", "radar_options{}", "receipt_email$", "shipping{}", "source$", "statement_descriptor$",
     "statement_descriptor_suffix$", "transfer_data{}", "transfer_group$",
 ];
 
