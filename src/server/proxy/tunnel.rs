@@ -13,6 +13,7 @@ use crate::ledger::Peer;
 use crate::net::accept::{HANDSHAKE, shake};
 use crate::net::socket::Socket;
 use crate::net::stream::Stream;
+use crate::relay::{Door, Through};
 use crate::server::Shared;
 use crate::server::accept::HTTP_1;
 use crate::server::http::{self, Tunnel};
@@ -21,7 +22,16 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// The first byte of every TLS connection: a record with a handshake in it.
 const TLS: u8 = 0x16;
 
-/// Serves a host that the suite plays, inside TLS or plain, whichever the client begins with.
+/// Says who serves what is in a tunnel.
+#[derive(Debug)]
+pub(crate) enum Inside {
+    /// A provider of this suite.
+    Played(Tunnel),
+    /// A relay.
+    Relayed(Arc<Door>, Through),
+}
+
+/// Serves a host that the suite plays or relays, inside TLS or plain, whichever the client begins with.
 ///
 /// Boxed, for a tunnel is served as a connection is, and the future would hold itself.
 pub(crate) fn intercept(
@@ -29,12 +39,12 @@ pub(crate) fn intercept(
     stream: Stream,
     peer: Peer,
     target: Target,
-    tunnel: Tunnel,
+    inside: Inside,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(serve(shared, stream, peer, target, tunnel))
+    Box::pin(serve(shared, stream, peer, target, inside))
 }
 
-async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, tunnel: Tunnel) {
+async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, inside: Inside) {
     let patience = shared.limits.idle.min(HANDSHAKE);
     let begun = tokio::select! {
         () = shared.way.stop.cancelled() => return,
@@ -56,7 +66,10 @@ async fn serve(shared: Arc<Shared>, stream: Stream, peer: Peer, target: Target, 
         }
         Some(_) => stream,
     };
-    http::serve_in(shared, stream, peer, Some(tunnel)).await;
+    match inside {
+        Inside::Played(tunnel) => http::serve_in(shared, stream, peer, Some(tunnel)).await,
+        Inside::Relayed(door, through) => door.serve_through(stream, peer, through).await,
+    }
 }
 
 /// Says that the tunnel is there, and waits for the first byte in it.
