@@ -21,8 +21,6 @@ pub(crate) struct Customer {
     pub(crate) balance: i64,
     /// The currency of its invoices.
     pub(crate) currency: Option<Currency>,
-    /// The chosen prefix of its invoices' numbers.
-    pub(crate) invoice_prefix: Option<Box<str>>,
     pub(crate) next_invoice: i64,
     pub(crate) clock: Option<Arc<str>>,
     pub(crate) name: Option<Box<str>>,
@@ -55,7 +53,6 @@ impl Customer {
             deleted: false,
             balance: 0,
             currency: None,
-            invoice_prefix: None,
             next_invoice: 1,
             clock: None,
             name: None,
@@ -100,7 +97,8 @@ impl Customer {
     /// Returns what its invoices' numbers begin with.
     pub(crate) fn prefix(&self) -> String {
         let made = || letters(&[b"invoice", self.id.as_bytes()], 8).to_ascii_uppercase();
-        self.invoice_prefix.as_deref().map_or_else(made, str::to_owned)
+        let chosen = self.preferences.as_deref().and_then(|p| p.invoice_prefix.as_deref());
+        chosen.map_or_else(made, str::to_owned)
     }
 }
 
@@ -110,8 +108,8 @@ impl Resource for Customer {
     const LINKS: &'static [(&'static str, Target)] = &[
         ("default_source", Target::One(Kind::Card)),
         ("invoice_settings.default_payment_method", Target::One(Kind::Method)),
-        ("sources", Target::Many(Kind::Card)),
         ("test_clock", Target::One(Kind::TestClock)),
+        ("sources", Target::Many(Kind::Card)),
     ];
 
     fn find(tx: &Tx<'_>, id: &str) -> Option<Arc<Self>> {

@@ -52,7 +52,7 @@ pub(crate) use endpoint::Endpoint;
 pub(crate) use event::{Event, Request};
 pub(crate) use intent::{CaptureMethod, Failed, Intent, IntentTerms, LastError, NextAction, Status};
 pub(crate) use invoice::{Invoice, InvoiceStatus, Payer, Sums, Times};
-pub(crate) use invoice_json::{AutomaticTax, Issuer};
+pub(crate) use invoice_json::Issuer;
 pub(crate) use invoice_payment::{InvoicePayment, Secret};
 pub(crate) use item::InvoiceItem;
 pub(crate) use line::{Line, LineOrigin, Period, Pricing, Reduction};

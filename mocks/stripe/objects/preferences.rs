@@ -12,6 +12,7 @@ type Text = Option<Box<str>>;
 pub(crate) struct Preferences {
     pub(crate) business_name: Text,
     pub(crate) individual_name: Text,
+    pub(crate) invoice_prefix: Text,
     pub(crate) locales: Vec<Box<str>>,
     pub(crate) tax_exempt: Option<&'static str>,
     pub(crate) custom_fields: Option<Vec<CustomField>>,
@@ -49,6 +50,9 @@ impl Preferences {
     fn merge(&mut self, params: &Params<'_>) -> Outcome<()> {
         params.change("business_name")?.apply(&mut self.business_name);
         params.change("individual_name")?.apply(&mut self.individual_name);
+        if let Some(prefix) = params.text("invoice_prefix")? {
+            self.invoice_prefix = Some(check_prefix(prefix)?.into());
+        }
         if params.has("preferred_locales") {
             let locales = params.list("preferred_locales")?;
             check_number(locales.len(), MOST, "preferred_locales")?;
@@ -105,6 +109,15 @@ impl CustomField {
             value: params.required("value")?.into(),
         })
     }
+}
+
+fn check_prefix(prefix: &str) -> Outcome<&str> {
+    let fits = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    if (3..=12).contains(&prefix.len()) && prefix.bytes().all(fits) {
+        return Ok(prefix);
+    }
+    let message = "The invoice prefix must be 3 to 12 uppercase letters or digits.";
+    Err(Failure::invalid(message).param("invoice_prefix"))
 }
 
 fn check_number(number: usize, most: usize, param: &str) -> Outcome<()> {

@@ -156,17 +156,9 @@ fn merge(customer: &mut Customer, params: &Params<'_>) -> Outcome<()> {
     if let Some(balance) = params.integer("balance")? {
         customer.balance = balance;
     }
-    if let Some(prefix) = params.text("invoice_prefix")? {
-        let fits = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
-        if !(3..=12).contains(&prefix.len()) || !prefix.bytes().all(fits) {
-            let message = "Invalid invoice_prefix: it has to be 3 to 12 of A-Z and 0-9.";
-            return Err(Failure::invalid(message).param("invoice_prefix"));
-        }
-        customer.invoice_prefix = Some(prefix.into());
-    }
     if let Some(next) = params.amount("next_invoice_sequence")? {
         if next > 1_000_000_000 {
-            let message = "This value must be less than or equal to 1000000000.";
+            let message = "This value must be at most 1000000000.";
             return Err(Failure::invalid(message).param("next_invoice_sequence"));
         }
         customer.next_invoice = next;

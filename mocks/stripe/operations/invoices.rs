@@ -15,6 +15,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::confirm::Presence;
 use super::invoice_terms::{merge, redeem};
@@ -24,6 +25,7 @@ use super::invoiceitems::put_draft;
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/invoices", "invoices.create", Kind::Invoice, &["invoice"], INVOICE_CREATE, create),
     row(Get, "/v1/invoices", "invoices.list", Kind::Invoice, &[], INVOICE_LIST, list).listing(),
+    row(Get, "/v1/invoices/search", "invoices.search", Kind::Invoice, &[], SEARCH, search::<Invoice>).listing(),
     row(Get, "/v1/invoices/{id}", "invoices.retrieve", Kind::Invoice, &[], &[], retrieve),
     row(Post, "/v1/invoices/{id}", "invoices.update", Kind::Invoice, &["invoice_update"], INVOICE_UPDATE, update),
     row(Delete, "/v1/invoices/{id}", "invoices.delete", Kind::Invoice, &["invoice_delete"], &[], delete),

@@ -15,6 +15,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::products;
 
@@ -22,6 +23,7 @@ use super::products;
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/prices", "prices.create", Kind::Price, &["price"], PRICE_CREATE, create),
     row(Get, "/v1/prices", "prices.list", Kind::Price, &[], PRICE_LIST, list).listing(),
+    row(Get, "/v1/prices/search", "prices.search", Kind::Price, &[], SEARCH, search::<Price>).listing(),
     row(Get, "/v1/prices/{id}", "prices.retrieve", Kind::Price, &[], &[], retrieve),
     row(Post, "/v1/prices/{id}", "prices.update", Kind::Price, &["price_update"], PRICE_UPDATE, update),
 ];

@@ -12,6 +12,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene, missing};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::prices;
 
@@ -20,6 +21,7 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/products", "products.create", Kind::Product, &["product"], PRODUCT_CREATE, create),
     row(Get, "/v1/products", "products.list", Kind::Product, &[],
         &["active", "created", "ending_before", "ids", "limit", "shippable", "starting_after", "url"], list).listing(),
+    row(Get, "/v1/products/search", "products.search", Kind::Product, &[], SEARCH, search::<Product>).listing(),
     row(Get, "/v1/products/{id}", "products.retrieve", Kind::Product, &[], &[], retrieve),
     row(Post, "/v1/products/{id}", "products.update", Kind::Product, &["product_update"], PRODUCT_UPDATE, update),
     row(Delete, "/v1/products/{id}", "products.delete", Kind::Product, &["product_delete"], &[], delete),

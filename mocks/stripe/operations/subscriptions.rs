@@ -17,6 +17,7 @@ use crate::mocks::stripe::routes::{
     row,
 };
 use crate::mocks::stripe::scene::{Answer, Scene};
+use crate::mocks::stripe::search::{SEARCH, search};
 
 use super::confirm::Presence;
 use super::subscription_terms::{self as terms, NewItem};
@@ -28,6 +29,7 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/subscriptions", "subscriptions.create", Kind::Subscription, &["subscription", "charge"],
         SUBSCRIPTION_CREATE, create),
     row(Get, "/v1/subscriptions", "subscriptions.list", Kind::Subscription, &[], SUBSCRIPTION_LIST, list).listing(),
+    row(Get, "/v1/subscriptions/search", "subscriptions.search", Kind::Subscription, &[], SEARCH, search::<Subscription>).listing(),
     row(Get, "/v1/subscriptions/{id}", "subscriptions.retrieve", Kind::Subscription, &[], &[], retrieve),
     row(Post, "/v1/subscriptions/{id}", "subscriptions.update", Kind::Subscription, &["subscription_update", "charge"],
         SUBSCRIPTION_UPDATE, subscription_update::update),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use time::{Duration, OffsetDateTime};
 
 use super::Searchable;
-use crate::mocks::stripe::objects::{Charge, Customer, Intent};
+use crate::mocks::stripe::objects::{Charge, Customer, Intent, Invoice, Price, Product, Subscription};
 use crate::store::{Object, Tx};
 
 /// Is a version that will be seen later.
@@ -50,6 +50,10 @@ pub(crate) fn note(tx: &mut Tx<'_>, lag: Duration) {
     note_of::<Charge>(tx, lag);
     note_of::<Customer>(tx, lag);
     note_of::<Intent>(tx, lag);
+    note_of::<Invoice>(tx, lag);
+    note_of::<Price>(tx, lag);
+    note_of::<Product>(tx, lag);
+    note_of::<Subscription>(tx, lag);
 }
 
 fn note_of<T: Searchable>(tx: &mut Tx<'_>, lag: Duration) {

@@ -1,6 +1,7 @@
 //! `GET /v1/…/search`: objects by a query. It lags by a setting, as Stripe's does by up to a minute and more: what was made or changed
 //! a moment ago is not found yet, so that a sweeper that searches where it must list is caught.
 
+mod fields;
 mod lag;
 mod query;
 #[cfg(test)]
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use super::failure::{Failure, Outcome};
 use super::list;
 use super::metadata::Metadata;
-use super::objects::{Charge, Customer, Intent, Thing};
+use super::objects::Thing;
 use super::scene::{Answer, Scene};
 use crate::store::Object;
 
@@ -123,122 +124,4 @@ fn last_of(token: &str) -> Outcome<Arc<str>> {
 
 fn no_such_page() -> Box<Failure> {
     Failure::invalid("The page token is invalid: take it from `next_page` of a search's answer.").param("page")
-}
-
-impl Searchable for Charge {
-    const NAME: &'static str = "charges";
-    const NOTES: &'static str = "stripe.charges.notes";
-    const INDEX: &'static str = "stripe.charges.index";
-    const FIELDS: &'static [(&'static str, Type)] = &[
-        ("amount", Type::Number),
-        ("billing_details.address.postal_code", Type::Token),
-        ("created", Type::Number),
-        ("currency", Type::Token),
-        ("customer", Type::Token),
-        ("disputed", Type::Flag),
-        ("payment_method_details.card.brand", Type::Token),
-        ("payment_method_details.card.exp_month", Type::Number),
-        ("payment_method_details.card.exp_year", Type::Number),
-        ("payment_method_details.card.fingerprint", Type::Token),
-        ("payment_method_details.card.last4", Type::Token),
-        ("refunded", Type::Flag),
-        ("status", Type::Token),
-    ];
-
-    fn fact(&self, field: &str) -> Fact<'_> {
-        match field {
-            "amount" => Fact::Number(self.amount),
-            "billing_details.address.postal_code" => {
-                let billing = self.billing.as_deref();
-                billing.and_then(|b| b.address.postal_code.as_deref()).into()
-            }
-            "created" => Fact::Number(self.created),
-            "currency" => Fact::Text(self.currency.code()),
-            "customer" => self.customer.as_deref().into(),
-            "disputed" => Fact::Flag(false),
-            "payment_method_details.card.brand" => Fact::Text(self.card.test.brand),
-            "payment_method_details.card.exp_month" => Fact::Number(self.card.exp_month.into()),
-            "payment_method_details.card.exp_year" => Fact::Number(self.card.exp_year.into()),
-            "payment_method_details.card.last4" => Fact::Text(self.card.last4()),
-            "refunded" => Fact::Flag(self.refunded()),
-            "status" => Fact::Text(if self.paid() { "succeeded" } else { "failed" }),
-            _ => Fact::None,
-        }
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn created(&self) -> i64 {
-        self.created
-    }
-}
-
-impl Searchable for Customer {
-    const NAME: &'static str = "customers";
-    const NOTES: &'static str = "stripe.customers.notes";
-    const INDEX: &'static str = "stripe.customers.index";
-    const FIELDS: &'static [(&'static str, Type)] = &[
-        ("created", Type::Number),
-        ("description", Type::Text),
-        ("email", Type::Text),
-        ("name", Type::Text),
-        ("phone", Type::Text),
-    ];
-
-    fn fact(&self, field: &str) -> Fact<'_> {
-        match field {
-            "created" => Fact::Number(self.created),
-            "description" => self.description.as_deref().into(),
-            "email" => self.email.as_deref().into(),
-            "name" => self.name.as_deref().into(),
-            "phone" => self.phone.as_deref().into(),
-            _ => Fact::None,
-        }
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn created(&self) -> i64 {
-        self.created
-    }
-
-    fn living(&self) -> bool {
-        !self.deleted
-    }
-}
-
-impl Searchable for Intent {
-    const NAME: &'static str = "payment_intents";
-    const NOTES: &'static str = "stripe.payment_intents.notes";
-    const INDEX: &'static str = "stripe.payment_intents.index";
-    const FIELDS: &'static [(&'static str, Type)] = &[
-        ("amount", Type::Number),
-        ("created", Type::Number),
-        ("currency", Type::Token),
-        ("customer", Type::Token),
-        ("status", Type::Token),
-    ];
-
-    fn fact(&self, field: &str) -> Fact<'_> {
-        match field {
-            "amount" => Fact::Number(self.amount),
-            "created" => Fact::Number(self.created),
-            "currency" => Fact::Text(self.currency.code()),
-            "customer" => self.customer.as_deref().into(),
-            "status" => Fact::Text(self.status.as_str()),
-            _ => Fact::None,
-        }
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    fn created(&self) -> i64 {
-        self.created
-    }
 }

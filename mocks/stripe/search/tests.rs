@@ -88,8 +88,44 @@ fn numbers_flags_and_statuses_of_money() {
         }
         assert_eq!(found(&shop, "charges", "description", query), which, "{query}");
     }
+    shop.made(
+        "/v1/charges",
+        "amount=500&currency=usd&source=tok_createDispute&description=disputed",
+    );
+    assert_eq!(
+        found(&shop, "charges", "description", r#"disputed:"true""#),
+        ["disputed"]
+    );
     let last4 = r#"payment_method_details.card.last4:"4242" AND amount:100"#;
     assert_eq!(found(&shop, "charges", "description", last4), ["100"]);
+}
+
+#[test]
+fn what_is_sold_and_billed_is_found_too() {
+    let shop = Shop::open();
+    let customer = shop.made("/v1/customers", "source=tok_visa");
+    let product = shop.made("/v1/products", "name=Blue+paint&metadata[shelf]=3");
+    let price = shop.made(
+        "/v1/prices",
+        &format!("product={product}&unit_amount=500&currency=usd&recurring[interval]=month&lookup_key=paint_monthly"),
+    );
+    let form = format!("customer={customer}&items[0][price]={price}");
+    let subscription = shop.made("/v1/subscriptions", &form);
+    for (kind, query, wanted) in [
+        ("products", r#"name~"blue" AND active:"true""#.to_owned(), &product),
+        ("products", r#"metadata["shelf"]:"3""#.to_owned(), &product),
+        ("prices", format!(r#"product:"{product}" AND type:"recurring""#), &price),
+        ("prices", r#"lookup_key~"monthly""#.to_owned(), &price),
+        (
+            "subscriptions",
+            format!(r#"customer:"{customer}" AND status:"active""#),
+            &subscription,
+        ),
+    ] {
+        assert_eq!(found(&shop, kind, "id", &query), [wanted.as_str()], "{kind} {query}");
+    }
+    let query = format!(r#"customer:"{customer}" AND status:"paid" AND total:500"#);
+    assert_eq!(found(&shop, "invoices", "id", &query).len(), 1);
 }
 
 #[test]

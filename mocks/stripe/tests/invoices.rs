@@ -192,10 +192,8 @@ fn whoever_confirms_the_intent_pays_the_invoice() {
     let path = format!("/v1/invoices/{}", made.text("/id"));
     assert_eq!((shop.get(&path).text("/status"), charged(&shop)), ("paid".into(), 900));
     for (form, what) in [("", "cancel"), ("amount=5", "")] {
-        let said = shop.post(
-            &format!("/v1/payment_intents/{intent}/{what}").trim_end_matches('/'),
-            form,
-        );
+        let path = format!("/v1/payment_intents/{intent}/{what}");
+        let said = shop.post(path.trim_end_matches('/'), form);
         assert_eq!(said.status, 400, "{}", said.body);
     }
 }
