@@ -86,6 +86,7 @@ impl<R: Describe> Asked<R> {
             step: R::IS_MAIL.then_some(mail_step),
             content_bytes: 0,
             sent: false,
+            ordered: false,
             content: self.counted_by(),
         })
     }

@@ -32,7 +32,7 @@ mod way;
 
 pub use asked::{Asked, fired};
 pub use budget::{Budget, Share};
-pub use clockwork::{Clockwork, Scheduled, Woken};
+pub use clockwork::{Clockwork, SCHEDULE, Scheduled, Woken};
 pub use errand::{Errand, Reserved, Settled};
 pub use holds::{Gathered, Held, Hold, Holds, Release};
 pub use line::{Delivery, Flow, Line, Outgoing, Passing};

@@ -17,6 +17,8 @@ pub struct Known {
     pub protocol: Protocol,
     /// Its operations.
     pub operations: Vec<String>,
+    /// Operations that it has of itself: no client asks for them, and no rule meets them.
+    pub unasked: Vec<String>,
     /// The scope that a relay is bound to, known before a client says anything.
     pub fixed_scope: Option<String>,
 }
@@ -30,6 +32,8 @@ pub enum Protocol {
     Smtp,
     /// HTTP or HTTPS, and it is the suite that sends.
     Sent,
+    /// The same, but only what somebody orders, who says himself how often and in which order.
+    Ordered,
 }
 
 /// Says which protocols an attempt that a rule matches may come by, as far as its fields tell.
@@ -39,6 +43,8 @@ pub(super) struct Reach {
     pub(super) smtp: bool,
     /// Whether the suite itself sends it.
     pub(super) sent: bool,
+    /// Whether some of what it sends is not ordered.
+    pub(super) unordered: bool,
     pub(super) fixed_scope: bool,
 }
 
@@ -47,18 +53,21 @@ impl Reach {
         http: true,
         smtp: false,
         sent: false,
+        unordered: false,
         fixed_scope: false,
     };
     pub(super) const SMTP: Self = Self {
         http: false,
         smtp: true,
         sent: false,
+        unordered: false,
         fixed_scope: false,
     };
     pub(super) const ANY: Self = Self {
         http: true,
         smtp: true,
         sent: true,
+        unordered: true,
         fixed_scope: false,
     };
 }
@@ -87,6 +96,10 @@ impl Known {
     pub(super) fn has_operation(&self, pattern: &Pattern) -> bool {
         self.operations.iter().any(|operation| pattern.matches(operation))
     }
+
+    pub(super) fn has_unasked(&self, pattern: &Pattern) -> bool {
+        self.unasked.iter().any(|operation| pattern.matches(operation))
+    }
 }
 
 /// Says which protocols these providers speak.
@@ -95,7 +108,8 @@ pub(super) fn reach(providers: &[&Known]) -> Reach {
     Reach {
         http: speaks(Protocol::Http),
         smtp: speaks(Protocol::Smtp),
-        sent: speaks(Protocol::Sent),
+        sent: speaks(Protocol::Sent) || speaks(Protocol::Ordered),
+        unordered: speaks(Protocol::Sent),
         fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),
     }
 }

@@ -101,6 +101,14 @@ pub(super) fn looks_into_body(conditions: &[Condition], provider: &str) -> bool 
     conditions.iter().any(|condition| condition.field.is_dear()) && !conditions.iter().any(is_other)
 }
 
+/// Tells whether nothing that is known already speaks against these conditions: provider and scope.
+pub(super) fn may_be_about(conditions: &[Condition], facts: &Facts<'_>) -> bool {
+    let mut known = conditions
+        .iter()
+        .filter(|condition| matches!(condition.field, Field::Provider | Field::Scope));
+    known.all(|condition| condition.wanted.is_met(&condition.field.see(facts)))
+}
+
 impl Miss<'_, '_> {
     pub(super) fn nearness(&self) -> Nearness {
         if self.alone {

@@ -42,6 +42,8 @@ pub struct Facts<'a> {
     pub content_bytes: u64,
     /// Whether it is what the suite itself sends.
     pub sent: bool,
+    /// Whether it sends it because somebody has ordered that, and said how often and in which order.
+    pub ordered: bool,
     /// What the `on` of a rule in a request counts by: a hash of the key, or of the content where there is none.
     pub content: [u8; 16],
 }
@@ -67,6 +69,7 @@ impl<'a> Facts<'a> {
             step: None,
             content_bytes: 0,
             sent: false,
+            ordered: false,
             content: [0; 16],
         }
     }

@@ -190,6 +190,24 @@ impl Rules {
         armed.any(|rule| condition::looks_into_body(&rule.spec.conditions, provider))
     }
 
+    /// Marks the armed rules that may be about this provider and scope as blind, and says why: what goes on there cannot be followed.
+    pub fn blind(&self, provider: &str, scope: &str, why: &str) {
+        let now = (self.clock)();
+        let facts = Facts {
+            scope: Some(scope),
+            ..Facts::new(provider)
+        };
+        let mut set = self.lock();
+        for rule in &mut set.rules {
+            let may_be_about = rule.spec.direction.holds(&facts) && condition::may_be_about(&rule.spec.conditions, &facts);
+            if may_be_about && rule.is_armed(now) {
+                rule.blind = Some(why.to_owned());
+            }
+        }
+        drop(set);
+        self.changed.send_replace(());
+    }
+
     /// Lists the numbers of content bytes, in rising order, at which rules for [`Step::MidData`](super::Step::MidData)
     /// are to be asked, with that number as [`Facts::content_bytes`].
     #[must_use]
@@ -294,6 +312,7 @@ impl Set {
             matched: 0,
             fired: 0,
             near_miss: None,
+            blind: None,
         };
         let view = rule.view(now);
         let place = self.rules.partition_point(|other| other.source <= source);
@@ -311,6 +330,8 @@ struct Installed {
     matched: u64,
     fired: u64,
     near_miss: Option<(Nearness, NearMiss)>,
+    /// Why it could not be asked about something that it may have been about.
+    blind: Option<String>,
 }
 
 impl Installed {
@@ -352,6 +373,7 @@ impl Installed {
         self.matched = 0;
         self.fired = 0;
         self.near_miss = None;
+        self.blind = None;
     }
 
     fn view(&self, now: Instant) -> View {
@@ -365,6 +387,7 @@ impl Installed {
             armed: self.is_armed(now),
             expired: self.is_expired(now),
             near_miss: self.near_miss.as_ref().map(|(_, near)| near.clone()),
+            blind: self.blind.clone(),
         }
     }
 }

@@ -27,6 +27,9 @@ pub struct View {
     pub expired: bool,
     /// The last attempt that came near and did not match.
     pub near_miss: Option<NearMiss>,
+    /// Why the rule could not be asked about a connection that it may have been about: a relay cannot follow it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blind: Option<String>,
 }
 
 /// Shows by which condition an attempt missed a rule.
