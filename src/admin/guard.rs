@@ -55,7 +55,7 @@ impl Guard {
             self.check_token(headers)?;
         }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            if OUTWARD.contains(&path) && self.exposed && self.token.is_none() {
+            if is_outward(path) && self.exposed && self.token.is_none() {
                 let words = format!(
                     "`{path}` makes the suite reach out to others, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
                 );
@@ -140,6 +140,12 @@ fn check_site(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// Returns a header's value; what is no text is as good as a foreign one.
+/// Says whether a path is one of those that reach out, or below one.
+fn is_outward(path: &str) -> bool {
+    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    OUTWARD.into_iter().any(below)
+}
+
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("?"))
 }

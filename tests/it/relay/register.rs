@@ -72,12 +72,12 @@ async fn where_other_machines_can_call_a_relay_at_run_time_needs_a_token() {
         async |app: &App| {
             let answer = app.call(start(Call::post("/_relays"))).await;
             assert!(
-                answer.status == 403 && answer.text().contains("--admin-token"),
+                answer.status == 401 && answer.text().contains("--admin-token"),
                 "{}",
                 answer.text()
             );
             let answer = app.call(Call::new("DELETE", "/_relays/a")).await;
-            assert_eq!(answer.status, 403);
+            assert_eq!(answer.status, 401);
             assert!(app.suite.relays().list().is_empty());
         },
     )
