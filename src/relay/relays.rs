@@ -220,6 +220,7 @@ impl Relays {
             name: kept.about.name.to_owned(),
             protocol: kept.scheme.protocol(),
             operations: kept.about.operations.iter().map(|o| o.name.to_owned()).collect(),
+            unasked: Vec::new(),
             fixed_scope: kept.scope.as_ref().map(ToString::to_string),
         });
         known.collect()
