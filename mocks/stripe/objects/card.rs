@@ -94,6 +94,8 @@ pub(crate) struct Source<'s> {
     last4: &'static str,
     metadata: &'s Metadata,
     name: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    networks: Option<Networks>,
     regulated_status: &'static str,
     tokenization_method: (),
     wallet: (),
@@ -125,10 +127,17 @@ impl<'s> Source<'s> {
             last4: card.last4(),
             metadata: &NO_METADATA,
             name: billing.and_then(|b| b.name.as_deref()),
+            networks: None,
             regulated_status: "unregulated",
             tokenization_method: (),
             wallet: (),
         }
+    }
+
+    /// Shows the networks by which it can be charged, as only a token does.
+    pub(crate) fn with_networks(self) -> Self {
+        let networks = Some(Networks { preferred: () });
+        Self { networks, ..self }
     }
 
     pub(crate) fn with_metadata(self, metadata: &'s Metadata) -> Self {
@@ -144,6 +153,11 @@ impl<'s> Source<'s> {
             _ => "Visa",
         }
     }
+}
+
+#[derive(Debug, Serialize)]
+struct Networks {
+    preferred: (),
 }
 
 static NO_METADATA: Metadata = Metadata::NONE;

@@ -43,7 +43,7 @@ impl Resource for Token {
         Json {
             id: &self.id,
             object: "token",
-            card: Source::new(sibling("card_", &self.id), &self.card, self.billing.as_deref(), None),
+            card: Source::new(sibling("card_", &self.id), &self.card, self.billing.as_deref(), None).with_networks(),
             client_ip: (),
             created: self.created,
             livemode: false,

@@ -34,6 +34,7 @@ const LONGEST_SECRET: usize = 256;
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
     let params = scene.params.clone();
+    let api_version = api_version(&params)?;
     let url = url(scene, params.required("url")?)?;
     let enabled_events = match enabled_events(&params)? {
         Some(events) => events,
@@ -63,7 +64,7 @@ pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {
         enabled_events,
         disabled: false,
         connect: params.boolean("connect")?.unwrap_or(false),
-        api_version: api_version(&params)?,
+        api_version,
         description,
         metadata: Metadata::read(&params)?,
         fresh: false,

@@ -89,7 +89,7 @@ RECIPES = {
     "balance_transaction": _transaction,
     "event": _event,
     "webhook_endpoint": lambda w: w.post("/v1/webhook_endpoints", url="http://127.0.0.1:9/hook", enabled_events=["*"]),
-    "source": lambda w: w.post("/v1/sources", type="wechat", amount=500, currency="usd"),
+    "source": lambda w: w.post("/v1/sources", type="ach_credit_transfer", currency="usd", owner={"email": "oracle@example.com"}),
     "card": _source_card,
     "product": lambda w: w.post("/v1/products", name="Thing", description="A thing", metadata={"a": "b"}),
     "price": lambda w: w.post("/v1/prices", product=w.product["id"], unit_amount=1500, currency="usd"),

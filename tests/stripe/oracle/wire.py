@@ -22,9 +22,11 @@ def encode(value, name=""):
 class Server:
     def __init__(self, url):
         self.url = url
+        self.last = ()
 
     def call(self, method, path, params=None, body=None, headers=None):
         """Returns status and JSON. `body` is sent as it is; `params` as a query or a form."""
+        self.last = (method, path, params, body, headers)
         form = urllib.parse.urlencode(encode(params or {}))
         headers = {"Authorization": "Bearer sk_test_oracle", **(headers or {})}
         url, data = self.url + path, None
