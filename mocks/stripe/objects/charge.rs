@@ -243,29 +243,17 @@ impl Charge {
             extended_authorization: Feature { status: "disabled" },
             fingerprint: card.fingerprint(),
             funding: card.test.funding,
-<<<<<<< HEAD
-            incremental_authorization: Feature { status: "unavailable" },
-            installments: (),
-            last4: card.last4(),
-            mandate: (),
-            multicapture: Feature { status: "unavailable" },
-=======
             incremental_authorization: UNAVAILABLE,
             installments: (),
             last4: card.last4(),
             mandate: (),
             multicapture: UNAVAILABLE,
->>>>>>> oracle
             network: card.test.brand,
             network_token: NetworkToken { used: false },
             network_transaction_id: (),
             overcapture: Overcapture {
                 maximum_amount_capturable: self.amount,
-<<<<<<< HEAD
-                status: "unavailable",
-=======
                 status: UNAVAILABLE.status,
->>>>>>> oracle
             },
             regulated_status: "unregulated",
             three_d_secure: self.secured.then(|| ThreeDSecure {
@@ -396,22 +384,15 @@ struct CardDetails {
     wallet: (),
 }
 
-<<<<<<< HEAD
-/// Says whether a card can be used in a way that is not modelled: never.
-=======
 /// Says whether the card's network lets an authorization be changed in one way.
->>>>>>> oracle
 #[derive(Serialize)]
 struct Feature {
     status: &'static str,
 }
 
-<<<<<<< HEAD
-=======
 /// None of them can be asked for here.
 const UNAVAILABLE: Feature = Feature { status: "unavailable" };
 
->>>>>>> oracle
 #[derive(Serialize)]
 struct NetworkToken {
     used: bool,

@@ -12,11 +12,7 @@ use super::payment_methods::{REDISPLAY, TYPE};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Get, "/v1/customers/{parent}/payment_methods", "customers.payment_methods.list", Kind::Method, &[],
-<<<<<<< HEAD
-        &["allow_redisplay=always|limited|unspecified", "ending_before$", "limit#", "starting_after$", "type=acss_debit|affirm|afterpay_clearpay|alipay|alma|amazon_pay|au_becs_debit|bacs_debit|bancontact|billie|bizum|blik|boleto|card|cashapp|crypto|custom|customer_balance|eps|fpx|giropay|grabpay|ideal|kakao_pay|klarna|konbini|kr_card|link|mb_way|mobilepay|multibanco|naver_pay|nz_bank_account|oxxo|p24|pay_by_bank|payco|paynow|paypal|payto|pix|promptpay|revolut_pay|samsung_pay|satispay|scalapay|sepa_debit|sofort|sunbit|swish|twint|upi|us_bank_account|wechat_pay|zip"], list).listing(),
-=======
         &["allow_redisplay=always|limited|unspecified", "ending_before$", "limit#", "starting_after$", TYPE], list).listing(),
->>>>>>> oracle
     row(Get, "/v1/customers/{parent}/payment_methods/{id}", "customers.payment_methods.retrieve", Kind::Method, &[], &[],
         retrieve),
 ];
