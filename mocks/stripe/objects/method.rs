@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::charge::Checks;
+use super::charge_card::Checks;
 use super::{Billing, Kind, Link, Resource, Shown, Source, Target};
 use crate::mocks::stripe::cards::Card;
 use crate::mocks::stripe::metadata::Metadata;

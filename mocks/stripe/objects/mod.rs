@@ -3,6 +3,7 @@
 mod balance;
 mod card;
 mod charge;
+mod charge_card;
 mod country;
 mod coupon;
 mod customer;

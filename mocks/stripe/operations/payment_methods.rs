@@ -29,7 +29,6 @@ pub(crate) static ROUTES: &[Route] = &[
         &[], detach),
 ];
 
-/// Says whether a payment method may be shown to its customer again.
 /// The types that payment methods can be listed by; only cards are modelled.
 pub(crate) const TYPE: &str = "type=\
     acss_debit|affirm|afterpay_clearpay|alipay|alma|amazon_pay|au_becs_debit|bacs_debit|bancontact|billie|bizum|\
@@ -38,6 +37,7 @@ pub(crate) const TYPE: &str = "type=\
     paynow|paypal|payto|pix|promptpay|revolut_pay|samsung_pay|satispay|scalapay|sepa_debit|sofort|sunbit|swish|\
     twint|upi|us_bank_account|wechat_pay|zip";
 
+/// Says whether a payment method may be shown to its customer again.
 pub(crate) const REDISPLAY: [&str; 3] = ["always", "limited", "unspecified"];
 
 pub(crate) fn create(scene: &mut Scene<'_, '_>) -> Outcome<Answer> {

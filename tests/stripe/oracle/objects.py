@@ -177,8 +177,8 @@ def _below(w, kind, rest):
     return w.ours.call("GET", f"{PATHS[kind].format(id=getattr(w, kind)['id'])}/{rest}")
 
 
-# What else ours answers with, for the SDKs to decode: what cannot be looked up by itself, what is left of what was deleted, what a
-# search finds, expanded fields.
+# What else ours answers with, to be compared with what stripe-mock answers to the same, and for the SDKs to decode: what cannot be
+# looked up by itself, what is left of what was deleted, what a search finds, expanded fields.
 MORE = {
     "billing.meter_event.made": lambda w: w.ours.call("POST", "/v1/billing/meter_events", _meter_event(w, identifier="one")),
     "billing.meter_event_adjustment.made": _adjustment,
