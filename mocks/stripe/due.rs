@@ -11,13 +11,13 @@ use super::objects::{Charge, Intent, Status, Task};
 use super::params::Params;
 use super::scene::{Origin, Scene};
 use super::{events, payment, search};
-use crate::attempt::{Operation, Scheduled};
+use crate::attempt::{Operation, SCHEDULE, Scheduled};
 use crate::store::{Object, Tx};
 
 /// How long a card's authorisation holds.
 pub(crate) const AUTHORISED: Duration = Duration::days(7);
 /// The operation as which it is counted.
-pub(crate) const OPERATION: &str = "schedule.run";
+pub(crate) const OPERATION: &str = SCHEDULE;
 /// What can come of it.
 pub(crate) const EFFECTS: &[&str] = &[
     "charge",

@@ -12,7 +12,7 @@ use http::StatusCode;
 use self::asked::Asked;
 use super::ask::Ask;
 use super::{Admin, Error};
-use crate::attempt::{About, Kind, Operation};
+use crate::attempt::{About, Kind, Operation, Orders};
 use crate::deliver::{Sender, What};
 use crate::ledger::Class;
 
@@ -49,10 +49,11 @@ pub(super) async fn deliver(State(admin): State<Admin>, ask: Ask, body: Bytes) -
         return Err(super::error(StatusCode::FORBIDDEN, words));
     }
     let store = admin.way.store.clone();
+    let gate = Orders::new(&admin.way, asked.signed.clone());
     let batch = asked.batch(store.ledger(), SENDER);
     // In a task of its own: who asked may leave, and what was asked for goes on and is counted.
     let sending = admin.way.tasks.spawn(async move {
-        let sent = batch.send(&courier, &store, &scope, &found).await;
+        let sent = batch.send(&courier, &store, &scope, &found, &gate).await;
         sent.map(|sent| shown::show(&batch, &sent))
     });
     match sending.await {

@@ -55,7 +55,7 @@ impl Guard {
             self.check_token(headers)?;
         }
         if !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            if OUTWARD.iter().any(|outward| is_below(path, outward)) && self.exposed && self.token.is_none() {
+            if is_outward(path) && self.exposed && self.token.is_none() {
                 let words = format!(
                     "`{path}` makes the suite reach out to others, and other machines can reach it: start the suite with --admin-token, and send it as `Authorization: Bearer TOKEN`"
                 );
@@ -122,12 +122,6 @@ pub(super) async fn guard(State(guard): State<Guard>, request: Request, next: Ne
     }
 }
 
-/// Says whether a path is this one or below it.
-fn is_below(path: &str, root: &str) -> bool {
-    let rest = path.strip_prefix(root);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 fn check_site(headers: &HeaderMap) -> Result<(), Error> {
     let site = text(headers, HeaderName::from_static("sec-fetch-site"));
     if let Some(site) = site.filter(|site| !matches!(*site, "same-origin" | "none")) {
@@ -143,6 +137,15 @@ fn check_site(headers: &HeaderMap) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Says whether a path is one of those that reach out, or below one.
+fn is_outward(path: &str) -> bool {
+    let below = |root: &str| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    OUTWARD.into_iter().any(below)
 }
 
 /// Returns a header's value; what is no text is as good as a foreign one.

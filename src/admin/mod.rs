@@ -28,7 +28,7 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::attempt::{About, Way};
+use crate::attempt::{About, SCHEDULE, Way};
 use crate::deliver::Courier;
 use crate::faults::{Catalog, Known, Protocol};
 use crate::ledger::Strays;
@@ -92,13 +92,21 @@ pub fn catalog(mocks: &[&'static About], relays: &Relays) -> Catalog {
             Protocol::Smtp
         } else if about.name == crate::mocks::WEBHOOKS {
             Protocol::Sent
+        } else if about.name == DELIVERIES.name {
+            Protocol::Ordered
         } else {
             Protocol::Http
         },
-        operations: about.operations.iter().map(|o| o.name.to_owned()).collect(),
+        operations: names(about, |name| name != SCHEDULE),
+        unasked: names(about, |name| name == SCHEDULE),
         fixed_scope: None,
     });
     Catalog::new(mocks.chain(relays.known()).collect())
+}
+
+fn names(about: &About, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let names = about.operations.iter().map(|operation| operation.name);
+    names.filter(|name| wanted(name)).map(str::to_owned).collect()
 }
 
 /// Names the scope that a request's path or header named; put into its extensions by the server.

@@ -14,6 +14,8 @@ use super::{Operation, Provider, Way};
 use crate::ledger::{Arrival, Fate, Outcome, Peer};
 use crate::store::{Decision, Scope, Ticket, Tx};
 
+/// The operation as which work of a provider's own is counted. No client asks for it, so that no rule can meet it.
+pub const SCHEDULE: &str = "schedule.run";
 /// The longest sleep: the machine's clock may be set meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 /// How long it leaves what is due and what nobody takes.

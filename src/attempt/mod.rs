@@ -21,22 +21,25 @@ mod holds;
 mod line;
 pub mod mail_header;
 mod notice;
+mod orders;
 mod outbox;
 mod pause;
 mod provider;
 mod request;
 mod seed;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod way;
 
 pub use asked::{Asked, fired};
 pub use budget::{Budget, Share};
-pub use clockwork::{Clockwork, Scheduled, Woken};
+pub use clockwork::{Clockwork, SCHEDULE, Scheduled, Woken};
 pub use errand::{Errand, Reserved, Settled};
 pub use holds::{Gathered, Held, Hold, Holds, Release};
 pub use line::{Delivery, Flow, Line, Outgoing, Passing};
 pub use notice::{Ended, Notice};
+pub use orders::{Orders, Sealer};
 pub use outbox::{End, Outbox, Post, Postman, Seal};
 pub use pause::{Pause, Paused};
 pub use provider::{About, Conflict, Describe, HttpProvider, Identified, Kind, Operation, Provider, Refusal};

@@ -118,13 +118,14 @@ fn show(remote: &Remote, body: &[u8], answer: &Value, console: &mut Console<'_>)
 }
 
 /// Fields of a rule that are not what its author wrote.
-const KEPT_BY_THE_SUITE: [&str; 8] = [
+const KEPT_BY_THE_SUITE: [&str; 9] = [
     "id",
     "source",
     "matched",
     "fired",
     "skipped",
     "near_miss",
+    "blind",
     "armed",
     "expired",
 ];
@@ -155,6 +156,9 @@ fn render(rules: &[Value]) -> String {
             let field = |name: &str| words(miss.get(name).unwrap_or(&Value::Null));
             let (id, name, wanted, got) = (words(&rule["id"]), field("field"), field("wanted"), field("got"));
             text.push_str(&format!("{id} nearly matched: {name} should be {wanted}, was {got}\n"));
+        }
+        if let Some(why) = rule.get("blind").and_then(Value::as_str) {
+            text.push_str(&format!("{} was blind: {why}\n", words(&rule["id"])));
         }
     }
     text

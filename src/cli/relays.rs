@@ -25,7 +25,7 @@ enum Action {
     List,
     /// Start one: name=LISTEN,UPSTREAM[;option=value]…
     Start {
-        /// Such as 'pay=127.0.0.1:9000,https://api.example.com;class=enforced'
+        /// `NAME=LISTEN,UPSTREAM[;option=value]…`, such as pay=127.0.0.1:9000,smtp://mail.example.com;class=enforced
         relay: String,
     },
     /// Stop one; its counts stay

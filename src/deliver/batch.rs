@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
-use super::{Courier, Found, Letter, Opened, Report, Trouble, Try, What};
+use super::{Courier, Found, Gate, Going, Letter, Opened, Report, Trouble, Try, What};
 use crate::store::{Scope, Store, TooManyScopes};
 
 /// How long one batch may take, whatever was asked for.
@@ -55,6 +55,7 @@ struct Errand<'a> {
     store: &'a Store,
     scope: &'a Scope,
     found: &'a Result<Found, Trouble>,
+    gate: &'a dyn Gate,
     over: CancellationToken,
     began: Instant,
 }
@@ -71,6 +72,7 @@ impl Batch {
         store: &Store,
         scope: &Scope,
         found: &Result<Found, Trouble>,
+        gate: &dyn Gate,
     ) -> Result<Vec<Sent>, TooManyScopes> {
         let errand = Errand {
             batch: self,
@@ -78,6 +80,7 @@ impl Batch {
             store,
             scope,
             found,
+            gate,
             over: store.over(scope),
             began: Instant::now(),
         };
@@ -137,19 +140,17 @@ impl Errand<'_> {
     async fn release(&self, events: &[usize]) -> Result<Vec<Sent>, TooManyScopes> {
         let begin = |event: &usize| Try::begin(self.store, self.scope, &self.batch.letters[*event], self.began);
         let tries: Vec<Try> = events.iter().map(begin).collect::<Result<_, _>>()?;
-        let gate = Barrier::new(tries.len());
-        let each = events.iter().zip(tries).map(async |(event, mut tried)| {
-            let letter = &self.batch.letters[*event];
-            let report = match self.open(&mut tried).await {
-                Ok(mut opened) => {
-                    opened.wait(gate.wait()).await;
-                    tried.carry(self.courier, opened, letter).await
-                }
-                Err(trouble) => {
-                    let report = tried.fail(trouble);
-                    gate.wait().await;
-                    report
-                }
+        let ask = |(event, tried): (&usize, Try)| self.gate.ask(tried, &self.batch.letters[*event]);
+        let going: Vec<Going> = events.iter().zip(tries).map(ask).collect();
+        let together = going.iter().filter(|going| matches!(going, Going::Together(..)));
+        let start = Barrier::new(together.count());
+        let each = events.iter().zip(going).map(async |(event, going)| {
+            let report = match going {
+                Going::Together(tried, letter) => self.send(tried, &letter, Some(&start)).await,
+                Going::Alone(going) => match going.await {
+                    Ok((tried, letter)) => self.send(tried, &letter, None).await,
+                    Err(report) => report,
+                },
             };
             let event = *event;
             Sent {
@@ -158,6 +159,26 @@ impl Errand<'_> {
             }
         });
         Ok(join_all(each).await)
+    }
+
+    /// Sends one copy, in the moment in which all have come to the start, if there is one.
+    async fn send(&self, mut tried: Try, letter: &Letter, start: Option<&Barrier>) -> Report {
+        let arrive = async || {
+            if let Some(start) = start {
+                start.wait().await;
+            }
+        };
+        match self.open(&mut tried).await {
+            Ok(mut opened) => {
+                opened.wait(arrive()).await;
+                tried.carry(self.courier, opened, letter).await
+            }
+            Err(trouble) => {
+                let report = tried.fail(trouble);
+                arrive().await;
+                report
+            }
+        }
     }
 
     async fn open(&self, tried: &mut Try) -> Result<Opened, Trouble> {

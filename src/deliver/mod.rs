@@ -9,6 +9,7 @@
 mod allowed;
 mod batch;
 mod courier;
+mod gate;
 mod letter;
 mod meter;
 mod opened;
@@ -23,6 +24,7 @@ mod trouble;
 pub use allowed::Allowed;
 pub use batch::{Batch, LONGEST_BATCH, Pace, Sent};
 pub use courier::{Courier, Found, NoRoots};
+pub use gate::{Gate, Going};
 pub use letter::{Letter, Sender};
 pub use opened::{Head, Opened};
 pub use parcel::{Parcel, Unfit};

@@ -71,6 +71,17 @@ impl Secret {
         })
     }
 
+    /// Returns another secret of the same scheme, which no receiver has.
+    #[must_use]
+    pub fn wrong(&self) -> Self {
+        let key: Vec<u8> = self.key.iter().copied().chain(*b"_wrong").collect();
+        Self {
+            mark: secrets::mark(&key).into(),
+            key: key.into(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the scheme.
     #[must_use]
     pub fn scheme(&self) -> Scheme {

@@ -15,6 +15,8 @@ pub(super) struct Look {
     /// How often each rule has fired, if somebody asks.
     pub(super) rules: Vec<u64>,
     pub(super) unmatched: u64,
+    /// Whether something is due that the suite does of itself, such as a webhook, and has not begun.
+    due: bool,
     /// The journal's revision, for the sum of all scopes: it could be the same again after the reset of one.
     revision: Option<u64>,
 }
@@ -25,6 +27,7 @@ pub(super) struct Changes {
     journal: watch::Receiver<u64>,
     rules: watch::Receiver<()>,
     strays: watch::Receiver<()>,
+    due: watch::Receiver<()>,
 }
 
 impl Sources {
@@ -33,7 +36,13 @@ impl Sources {
         let revision = changes.take_in();
         let name = scope.map(Scope::as_str);
         let rules = if rules { self.rules.list(name) } else { Vec::new() };
+        // Before the snapshot: what begins between the two is seen in it, and what becomes due is a change.
+        let due = self
+            .store
+            .first_due(scope)
+            .is_some_and(|(at, _)| at <= self.store.now(None));
         Look {
+            due,
             snapshot: scope.map_or_else(|| self.store.total(), |scope| self.store.snapshot(scope)),
             faults: self.rules.totals(name),
             rules: rules.into_iter().map(|rule| rule.fired).collect(),
@@ -47,6 +56,7 @@ impl Sources {
             journal: self.store.ledger().subscribe(),
             rules: self.rules.subscribe(),
             strays: self.strays.subscribe(),
+            due: self.store.due_changes(),
         }
     }
 }
@@ -55,6 +65,7 @@ impl Changes {
     fn take_in(&mut self) -> u64 {
         self.rules.borrow_and_update();
         self.strays.borrow_and_update();
+        self.due.borrow_and_update();
         *self.journal.borrow_and_update()
     }
 
@@ -64,18 +75,19 @@ impl Changes {
             _ = self.journal.changed() => {}
             _ = self.rules.changed() => {}
             _ = self.strays.changed() => {}
+            _ = self.due.changed() => {}
         }
     }
 }
 
 impl Look {
-    /// Returns how many attempts have no outcome or no fate yet.
+    /// Returns how many attempts have no outcome or no fate yet, one that is due and has not begun among them.
     pub(super) fn unfinished(&self) -> u64 {
         let mut total = Counts::default();
         for summary in self.snapshot.providers.values() {
             total.add(&summary.counts);
         }
-        total.in_flight.max(total.open)
+        total.in_flight.max(total.open) + u64::from(self.due)
     }
 
     /// Returns what an expectation counts, what it should be, and whether it holds.

@@ -17,6 +17,8 @@ pub struct Known {
     pub protocol: Protocol,
     /// Its operations.
     pub operations: Vec<String>,
+    /// Operations that it has of itself: no client asks for them, and no rule meets them.
+    pub unasked: Vec<String>,
     /// The scope that a relay is bound to, known before a client says anything.
     pub fixed_scope: Option<String>,
 }
@@ -34,6 +36,8 @@ pub enum Protocol {
     Postgres,
     /// Bytes over TCP.
     Tcp,
+    /// The same, but only what somebody orders, who says himself how often and in which order.
+    Ordered,
 }
 
 /// Says which protocols an attempt that a rule matches may come by, as far as its fields tell.
@@ -45,6 +49,8 @@ pub(super) struct Reach {
     pub(super) sent: bool,
     pub(super) postgres: bool,
     pub(super) tcp: bool,
+    /// Whether some of what it sends is not ordered.
+    pub(super) unordered: bool,
     pub(super) fixed_scope: bool,
 }
 
@@ -55,6 +61,7 @@ impl Reach {
         sent: false,
         postgres: false,
         tcp: false,
+        unordered: false,
         fixed_scope: false,
     };
     pub(super) const HTTP: Self = Self {
@@ -71,6 +78,7 @@ impl Reach {
         sent: true,
         postgres: true,
         tcp: true,
+        unordered: true,
         fixed_scope: false,
     };
 
@@ -78,7 +86,8 @@ impl Reach {
         match protocol {
             Protocol::Http => self.http,
             Protocol::Smtp => self.smtp,
-            Protocol::Sent => self.sent,
+            Protocol::Sent => self.unordered,
+            Protocol::Ordered => self.sent,
             Protocol::Postgres => self.postgres,
             Protocol::Tcp => self.tcp,
         }
@@ -119,7 +128,7 @@ impl Protocol {
 
     pub(super) fn word(self) -> &'static str {
         match self {
-            Self::Http | Self::Sent => "HTTP",
+            Self::Http | Self::Sent | Self::Ordered => "HTTP",
             Self::Smtp => "SMTP",
             Self::Postgres => "PostgreSQL",
             Self::Tcp => "TCP",
@@ -151,6 +160,10 @@ impl Known {
     pub(super) fn has_operation(&self, pattern: &Pattern) -> bool {
         self.operations.iter().any(|operation| pattern.matches(operation))
     }
+
+    pub(super) fn has_unasked(&self, pattern: &Pattern) -> bool {
+        self.unasked.iter().any(|operation| pattern.matches(operation))
+    }
 }
 
 /// Says which protocols these providers speak.
@@ -159,7 +172,8 @@ pub(super) fn reach(providers: &[&Known]) -> Reach {
     Reach {
         http: speaks(Protocol::Http),
         smtp: speaks(Protocol::Smtp),
-        sent: speaks(Protocol::Sent),
+        sent: speaks(Protocol::Sent) || speaks(Protocol::Ordered),
+        unordered: speaks(Protocol::Sent),
         postgres: speaks(Protocol::Postgres),
         tcp: speaks(Protocol::Tcp),
         fixed_scope: !providers.is_empty() && providers.iter().all(|known| known.fixed_scope.is_some()),

@@ -67,7 +67,15 @@ pub(super) fn reach(reader: &mut Reader<'_>, draft: &Draft, catalog: &Catalog) -
             .iter()
             .flat_map(|known| known.operations.iter().map(String::as_str))
             .collect();
+        let of_itself = known.iter().any(|known| known.has_unasked(operation));
         known.retain(|known| known.has_operation(operation));
+        if known.is_empty() && of_itself {
+            let why = "is what the provider does of itself: no client asks for it, so that no rule can meet it";
+            all.sort_unstable();
+            all.dedup();
+            reader.report_allowing("operation", why, all);
+            return Reach::ANY;
+        }
         if known.is_empty() {
             all.sort_unstable();
             all.dedup();

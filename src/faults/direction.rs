@@ -5,6 +5,7 @@
 
 use super::catalog::Reach;
 use super::condition::Field;
+use super::facts::Facts;
 use super::parse::Draft;
 use super::reader::Reader;
 use super::rule::{Mode, Point};
@@ -17,6 +18,8 @@ const SENT_ONLY: [Mode; 5] = [
     Mode::BadSignature,
     Mode::StaleTimestamp,
 ];
+/// Modes of those that say what an order says itself.
+const NOT_ORDERED: [Mode; 2] = [Mode::Duplicate, Mode::Reorder];
 /// Modes that it can meet besides.
 const SENT_TOO: [Mode; 5] = [
     Mode::Pass,
@@ -43,22 +46,31 @@ const NOT_SENT: [&str; 10] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Direction {
     pub(super) incoming: bool,
+    /// Those that the suite sends of itself.
     pub(super) sent: bool,
+    /// Those that it sends because somebody has ordered them.
+    pub(super) ordered: bool,
 }
 
 impl Direction {
     const INCOMING: Self = Self {
         incoming: true,
         sent: false,
+        ordered: false,
     };
     const SENT: Self = Self {
         incoming: false,
         sent: true,
+        ordered: true,
     };
 
-    /// Says whether it holds for an attempt that is sent, or comes in.
-    pub(super) fn holds(self, sent: bool) -> bool {
-        if sent { self.sent } else { self.incoming }
+    /// Says whether it holds for an attempt, by whether it is sent, to whose order, or comes in.
+    pub(super) fn holds(self, facts: &Facts<'_>) -> bool {
+        match (facts.sent, facts.ordered) {
+            (false, _) => self.incoming,
+            (true, true) => self.ordered,
+            (true, false) => self.sent,
+        }
     }
 }
 
@@ -75,8 +87,21 @@ pub(super) fn check(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) -> Dir
             let why = format!("mode {mode} is for what the suite sends itself, and this rule names what it is sent");
             reader.report_allowing("mode", why, ["with provider stripe-webhooks"]);
         }
+        if reach.sent && !reach.unordered && NOT_ORDERED.contains(&mode) {
+            let why = format!(
+                "mode {mode} does not go with what is sent because somebody asks for it: the call itself says `copies` and `order`"
+            );
+            let allowed = SENT_ONLY
+                .iter()
+                .chain(&SENT_TOO)
+                .filter(|mode| !NOT_ORDERED.contains(mode));
+            reader.report_allowing("mode", why, allowed.map(|mode| mode.as_str()));
+        }
         refuse(reader, mode, &foreign);
-        return Direction::SENT;
+        return Direction {
+            ordered: !NOT_ORDERED.contains(&mode),
+            ..Direction::SENT
+        };
     }
     if !reach.sent || !named {
         return Direction::INCOMING;
@@ -85,7 +110,11 @@ pub(super) fn check(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) -> Dir
     if !reach.words().is_empty() {
         let late = mode == Mode::Delay && draft.at.is_none();
         let sent = SENT_TOO.contains(&mode) && foreign.is_empty() && !after_delay && !late;
-        return Direction { incoming: true, sent };
+        return Direction {
+            incoming: true,
+            sent,
+            ordered: sent,
+        };
     }
     if !SENT_TOO.contains(&mode) {
         let why = format!("mode {mode} does not go with what the suite sends itself");

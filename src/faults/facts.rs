@@ -48,6 +48,8 @@ pub struct Facts<'a> {
     pub content_bytes: u64,
     /// Whether it is what the suite itself sends.
     pub sent: bool,
+    /// Whether it sends it because somebody has ordered that, and said how often and in which order.
+    pub ordered: bool,
     /// What the `on` of a rule in a request counts by: a hash of the key, or of the content where there is none.
     pub content: [u8; 16],
 }
@@ -76,6 +78,7 @@ impl<'a> Facts<'a> {
             is_tcp: false,
             content_bytes: 0,
             sent: false,
+            ordered: false,
             content: [0; 16],
         }
     }

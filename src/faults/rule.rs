@@ -36,7 +36,7 @@ impl RuleSpec {
     ///
     /// A rule without a step stands where its mode acts: for mail that is the dot, or the commit.
     pub(super) fn is_asked(&self, point: Point, facts: &Facts<'_>) -> bool {
-        if self.point != point || !self.direction.holds(facts.sent) {
+        if self.point != point || !self.direction.holds(facts) {
             return false;
         }
         match (self.step, facts.step) {

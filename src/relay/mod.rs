@@ -20,6 +20,7 @@ mod tcp;
 mod tls;
 mod upstream;
 
+pub(crate) use http::{Door, Through};
 pub use relays::{Bound, MAX_RELAYS, Relay, Relays, StartError};
 pub use spec::{FORM, Spec, Wrong};
 pub use tls::{Roots, RootsError};

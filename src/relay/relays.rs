@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::http::Door;
 use super::spec::{Spec, Wrong};
 use super::tls::Roots;
 use super::upstream::Scheme;
@@ -58,6 +59,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Register {
     running: BTreeMap<Arc<str>, Arc<Relay>>,
+    /// What serves the clients of those running that speak HTTP.
+    doors: BTreeMap<Arc<str>, Arc<Door>>,
     /// Every relay that there was, also a stopped one.
     known: BTreeMap<Arc<str>, Kept>,
 }
@@ -95,6 +98,8 @@ pub struct Bound {
     /// The relay.
     pub relay: Arc<Relay>,
     listener: Listener,
+    /// What serves clients that speak HTTP.
+    door: Option<Arc<Door>>,
 }
 
 impl Relays {
@@ -153,11 +158,15 @@ impl Relays {
             scope: relay.spec.scope.clone(),
         };
         register.known.insert(Arc::clone(&relay.spec.name), kept);
+        let name = Arc::clone(&relay.spec.name);
+        let door = relay.spec.upstream.scheme.is_http();
+        let door = door.then(|| Arc::new(Door::new(Arc::clone(&relay))));
         register
-            .running
-            .insert(Arc::clone(&relay.spec.name), Arc::clone(&relay));
+            .doors
+            .extend(door.iter().map(|door| (Arc::clone(&name), Arc::clone(door))));
+        register.running.insert(name, Arc::clone(&relay));
         drop(register);
-        Ok(Bound { relay, listener })
+        Ok(Bound { relay, listener, door })
     }
 
     /// Lists the running relays by name.
@@ -172,10 +181,25 @@ impl Relays {
         self.lock().running.get(name).cloned()
     }
 
+    /// Returns what serves the clients of a host that is a running HTTP relay's upstream. One whose upstream has that very port comes
+    /// first; else the two ports that URLs leave out, 80 and 443, are one host's; among equals the first name.
+    pub(crate) fn door_to(&self, host: &str, port: u16) -> Option<Arc<Door>> {
+        const LEFT_OUT: [u16; 2] = [80, 443];
+        let register = self.lock();
+        let of_host = || register.doors.values().filter(|door| door.leads_to(host));
+        let exact = of_host().find(|door| door.port() == port);
+        let near = || of_host().find(|door| LEFT_OUT.contains(&port) && LEFT_OUT.contains(&door.port()));
+        exact.or_else(near).cloned()
+    }
+
     /// Stops a relay; returns it, or none if none of that name runs. What is under way goes on to its end, and its counts stay.
     /// Its address is free when this comes back.
     pub async fn stop(&self, name: &str) -> Option<Arc<Relay>> {
-        let relay = self.lock().running.remove(name)?;
+        let relay = {
+            let mut register = self.lock();
+            register.doors.remove(name);
+            register.running.remove(name)?
+        };
         relay.stop.cancel();
         relay.listening.close();
         relay.listening.wait().await;
@@ -196,6 +220,7 @@ impl Relays {
             name: kept.about.name.to_owned(),
             protocol: kept.scheme.protocol(),
             operations: kept.about.operations.iter().map(|o| o.name.to_owned()).collect(),
+            unasked: Vec::new(),
             fixed_scope: kept.scope.as_ref().map(ToString::to_string),
         });
         known.collect()
@@ -237,18 +262,19 @@ impl Relays {
 impl Bound {
     /// Serves until the relay or the suite is stopped; each connection in a task of its own.
     pub fn serve(self) {
-        let Self { relay, listener } = self;
+        let Self { relay, listener, door } = self;
         let place = Place {
             house: relay.house.clone(),
             name: format!("relay {}", relay.spec.name).into(),
             stop: relay.stop.clone(),
             listening: relay.listening.clone(),
         };
+        if let Some(door) = door {
+            listener.serve(&place, move |socket, peer| http::serve(Arc::clone(&door), socket, peer));
+            return;
+        }
         match relay.spec.upstream.scheme {
-            Scheme::Http | Scheme::Https => {
-                let door = Arc::new(http::Door::new(relay));
-                listener.serve(&place, move |socket, peer| http::serve(Arc::clone(&door), socket, peer));
-            }
+            Scheme::Http | Scheme::Https => {} // Has a door.
             Scheme::Smtp | Scheme::Smtps => {
                 listener.serve(&place, move |socket, peer| {
                     smtp::serve(Arc::clone(&relay), socket, peer)

@@ -21,7 +21,7 @@ use crate::mocks::stripe::Stripe;
 use crate::net::House;
 use crate::net::tls::Authority;
 use crate::relay::{Bound, Relays, Roots, Spec};
-use crate::server::{Listener, Proxy, Shared};
+use crate::server::{Direct, Listener, Proxy, Shared};
 use crate::store::{Beginning, Store};
 
 /// Gathers the settings of a suite; made by [`Suite::builder`].
@@ -238,6 +238,11 @@ impl Builder {
             bound.push(relays.bind(spec).await?);
         }
         self.arm(&house.way.rules, &admin::catalog(&about, &relays))?;
+        let proxy = Proxy {
+            allowed: std::mem::take(&mut self.let_through).into(),
+            connector: self.connector.take().unwrap_or_else(|| Arc::new(Direct)),
+            relays: relays.clone(),
+        };
         let mut listeners = Vec::new();
         for (kind, listen) in std::mem::take(&mut self.listen) {
             listeners.push(Listener::bind(kind, listen).await?);
@@ -261,10 +266,7 @@ impl Builder {
             admin: admin::router(admin.clone()),
             strays: admin.strays.clone(),
             smtp: self.smtp,
-            proxy: Proxy {
-                allowed: self.let_through.into(),
-                connector: self.connector.unwrap_or_else(|| Proxy::default().connector),
-            },
+            proxy,
         });
         let clockwork = Clockwork::default()
             .and(&shared.mocks.stripe)

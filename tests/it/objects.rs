@@ -229,7 +229,7 @@ async fn what_is_wrong_is_named_and_nothing_is_put() {
             for (path, fields, field, why) in [
                 ("smtp/mails/m1", json!({}), "provider", "stripe"),
                 (
-                    "stripe/payouts/po_basic",
+                    "stripe/payouts/po_1",
                     json!({}),
                     "resource",
                     "stripe has no resource `payouts` yet; it has: customers, payment_methods",
@@ -497,12 +497,12 @@ async fn a_wrong_seed_starts_nothing_and_says_all_that_is_wrong() {
     for (seed, problems) in [
         (json!([]), &["s.json: [] : must be an object", "s.json = []"][..1]),
         (
-            json!({"strype": {}, "stripe": {"payouts": {"po_basic": {}}, "customers": {"cus_1": {"email": "x", "nam": 1}},
+            json!({"strype": {}, "stripe": {"payouts": {"po_1": {}}, "customers": {"cus_1": {"email": "x", "nam": 1}},
                    "charges": {"ch_1": {"amount": 100, "currency": "usd", "customer": "cus_none"}}},
                    "orders": {"orders": []}, "scopes": {"a b": {}, "alice": {"stripe": {"tokens": {"tok_visa": {}}}}}}),
             &[
                 "s.json: strype = \"strype\": has no objects that can be put (allowed: orders, stripe)",
-                "s.json: stripe.payouts.po_basic.resource = \"payouts\": stripe has no resource `payouts` yet; it has: customers, ",
+                "s.json: stripe.payouts.po_1.resource = \"payouts\": stripe has no resource `payouts` yet; it has: customers, ",
                 "s.json: stripe.customers.cus_1.nam = 1: is no field",
                 "s.json: stripe.charges.ch_1.customer = \"cus_none\": No such customer",
                 "s.json: orders.orders = []: must be an object of objects by id",

@@ -40,24 +40,23 @@ pub(crate) static ROUTES: &[Route] = &[
 #[rustfmt::skip]
 const SESSION_CREATE: &[&str] = &[
     "adaptive_pricing{}", "after_expiration{}", "allow_promotion_codes?", "automatic_tax{}",
-    "billing_address_collection$=auto|required", "branding_settings{}", "cancel_url$", "client_reference_id$",
+    "billing_address_collection=auto|required", "branding_settings{}", "cancel_url$", "client_reference_id$",
     "consent_collection{}", "currency$", "custom_fields[]", "custom_text{}", "customer$", "customer_account$",
-    "customer_creation$=always|if_required", "customer_email$", "customer_update{}", "discounts[]",
+    "customer_creation=always|if_required", "customer_email$", "customer_update{}", "discounts[]",
     "excluded_payment_method_types[]", "expires_at#", "integration_identifier$", "invoice_creation{}", "line_items[]",
-    "locale$=auto|bg|cs|da|de|el|en|en-GB|es|es-419|et|fi|fil|fr|fr-CA|hr|hu|id|it|ja|ko|lt|lv|ms|mt|nb|nl|pl|pt|pt-BR|ro|ru|sk|sl|sv|th|tr|vi|zh|zh-HK|zh-TW",
-    "managed_payments{}", "metadata{}", "mode$=payment|setup|subscription", "name_collection{}", "optional_items[]",
-    "origin_context$=mobile_app|web", "payment_intent_data{}", "payment_method_collection$=always|if_required",
-    "payment_method_configuration$", "payment_method_data{}", "payment_method_options{}", "payment_method_types[]",
-    "permissions{}", "phone_number_collection{}", "redirect_on_completion$=always|if_required|never", "return_url$",
-    "saved_payment_method_options{}", "setup_intent_data{}", "shipping_address_collection{}", "shipping_options[]",
-    "submit_type$=auto|book|donate|pay|subscribe", "subscription_data{}", "success_url$", "tax_id_collection{}",
-    "ui_mode$=elements|embedded_page|hosted_page", "wallet_options{}",
+    "locale=auto|bg|cs|da|de|el|en|en-GB|es|es-419|et|fi|fil|fr|fr-CA|hr|hu|id|it|ja|ko|lt|lv|ms|mt|nb|nl|pl|pt|pt-BR|ro|ru|sk|sl|sv|th|tr|vi|zh|zh-HK|zh-TW",
+    "managed_payments{}", "metadata{}", "mode=payment|setup|subscription", "name_collection{}", "optional_items[]",
+    "origin_context=mobile_app|web", "payment_intent_data{}", "payment_method_collection=always|if_required",
+    "payment_method_configuration$", "payment_method_data{}", "payment_method_options{}", "payment_method_types[]", "permissions{}",
+    "phone_number_collection{}", "redirect_on_completion=always|if_required|never", "return_url$", "saved_payment_method_options{}",
+    "setup_intent_data{}", "shipping_address_collection{}", "shipping_options[]", "submit_type=auto|book|donate|pay|subscribe",
+    "subscription_data{}", "success_url$", "tax_id_collection{}", "ui_mode=elements|embedded_page|hosted_page", "wallet_options{}",
 ];
 
 #[rustfmt::skip]
 const SESSION_LIST: &[&str] = &[
-    "created#{}", "customer$", "customer_account$", "customer_details{}", "ending_before$", "limit#",
-    "payment_intent$", "payment_link$", "starting_after$", "status$=complete|expired|open", "subscription$",
+    "created{}#", "customer$", "customer_account$", "customer_details{}", "ending_before$", "limit#", "payment_intent$",
+    "payment_link$", "starting_after$", "status=complete|expired|open", "subscription$",
 ];
 
 /// What would need what is not modelled.

@@ -14,8 +14,7 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const PAYMENT_LIST: &[&str] = &[
-    "created#{}", "ending_before$", "invoice$", "limit#", "payment{}", "starting_after$",
-    "status$=canceled|open|paid",
+    "created{}#", "ending_before$", "invoice$", "limit#", "payment{}", "starting_after$", "status=canceled|open|paid",
 ];
 
 const RECORD: &str = "payment_record";

@@ -33,23 +33,20 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const ITEM_CREATE: &[&str] = &[
-    "amount#", "currency$", "customer$", "customer_account$", "description$", "discountable?", "discounts[]=",
-    "invoice$", "metadata{}=", "period{}", "price_data{}", "pricing{}", "quantity#", "quantity_decimal$",
-    "subscription$", "tax_behavior$=exclusive|inclusive|unspecified", "tax_code$", "tax_rates[]",
-    "unit_amount_decimal$",
+    "amount#", "currency$", "customer$", "customer_account$", "description$", "discountable?", "discounts[]=", "invoice$",
+    "metadata{}=", "period{}", "price_data{}", "pricing{}", "quantity#", "quantity_decimal$", "subscription$",
+    "tax_behavior=exclusive|inclusive|unspecified", "tax_code$", "tax_rates[]", "unit_amount_decimal$",
 ];
 
 #[rustfmt::skip]
 const ITEM_UPDATE: &[&str] = &[
-    "amount#", "description$", "discountable?", "discounts[]=", "metadata{}=", "period{}", "price_data{}",
-    "pricing{}", "quantity#", "quantity_decimal$", "tax_behavior$=exclusive|inclusive|unspecified", "tax_code$",
-    "tax_rates[]=", "unit_amount_decimal$",
+    "amount#", "description$", "discountable?", "discounts[]=", "metadata{}=", "period{}", "price_data{}", "pricing{}", "quantity#",
+    "quantity_decimal$", "tax_behavior=exclusive|inclusive|unspecified", "tax_code$", "tax_rates[]=", "unit_amount_decimal$",
 ];
 
 #[rustfmt::skip]
 const ITEM_LIST: &[&str] = &[
-    "created#{}", "customer$", "customer_account$", "ending_before$", "invoice$", "limit#", "pending?",
-    "starting_after$",
+    "created{}#", "customer$", "customer_account$", "ending_before$", "invoice$", "limit#", "pending?", "starting_after$",
 ];
 
 /// What would need what is not modelled.

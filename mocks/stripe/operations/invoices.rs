@@ -41,30 +41,27 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const INVOICE_CREATE: &[&str] = &[
-    "account_tax_ids[]=", "application_fee_amount#", "auto_advance?", "automatic_tax{}",
-    "automatically_finalizes_at#", "collection_method$=charge_automatically|send_invoice", "currency$",
-    "custom_fields[]=", "customer$", "customer_account$", "days_until_due#", "default_payment_method$",
-    "default_source$", "default_tax_rates[]", "description$", "discounts[]=", "due_date#", "effective_at#", "footer$",
-    "from_invoice{}", "issuer{}", "metadata{}=", "number$", "on_behalf_of$", "payment_settings{}",
-    "pending_invoice_items_behavior$=exclude|include", "rendering{}", "shipping_cost{}", "shipping_details{}",
+    "account_tax_ids[]=", "application_fee_amount#", "auto_advance?", "automatic_tax{}", "automatically_finalizes_at#",
+    "collection_method=charge_automatically|send_invoice", "currency$", "custom_fields[]=", "customer$", "customer_account$",
+    "days_until_due#", "default_payment_method$", "default_source$", "default_tax_rates[]", "description$", "discounts[]=",
+    "due_date#", "effective_at#", "footer$", "from_invoice{}", "issuer{}", "metadata{}=", "number$", "on_behalf_of$",
+    "payment_settings{}", "pending_invoice_items_behavior=exclude|include", "rendering{}", "shipping_cost{}", "shipping_details{}",
     "statement_descriptor$", "subscription$", "transfer_data{}",
 ];
 
 #[rustfmt::skip]
 const INVOICE_UPDATE: &[&str] = &[
-    "account_tax_ids[]=", "application_fee_amount#", "auto_advance?", "automatic_tax{}",
-    "automatically_finalizes_at#", "collection_method$=charge_automatically|send_invoice", "custom_fields[]=",
-    "days_until_due#", "default_payment_method$", "default_source$", "default_tax_rates[]=", "description$",
-    "discounts[]=", "due_date#", "effective_at#=", "footer$", "issuer{}", "metadata{}=", "number$", "on_behalf_of$",
-    "payment_settings{}", "rendering{}", "shipping_cost{}=", "shipping_details{}=", "statement_descriptor$",
-    "transfer_data{}=",
+    "account_tax_ids[]=", "application_fee_amount#", "auto_advance?", "automatic_tax{}", "automatically_finalizes_at#",
+    "collection_method=charge_automatically|send_invoice", "custom_fields[]=", "days_until_due#", "default_payment_method$",
+    "default_source$", "default_tax_rates[]=", "description$", "discounts[]=", "due_date#", "effective_at#=", "footer$", "issuer{}",
+    "metadata{}=", "number$", "on_behalf_of$", "payment_settings{}", "rendering{}", "shipping_cost{}=", "shipping_details{}=",
+    "statement_descriptor$", "transfer_data{}=",
 ];
 
 #[rustfmt::skip]
 const INVOICE_LIST: &[&str] = &[
-    "collection_method$=charge_automatically|send_invoice", "created#{}", "customer$", "customer_account$",
-    "due_date#{}", "ending_before$", "limit#", "starting_after$", "status$=draft|open|paid|uncollectible|void",
-    "subscription$",
+    "collection_method=charge_automatically|send_invoice", "created{}#", "customer$", "customer_account$", "due_date{}#",
+    "ending_before$", "limit#", "starting_after$", "status=draft|open|paid|uncollectible|void", "subscription$",
 ];
 
 #[rustfmt::skip]

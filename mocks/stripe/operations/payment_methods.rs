@@ -17,7 +17,7 @@ use crate::mocks::stripe::scene::{Answer, Scene};
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     row(Post, "/v1/payment_methods", "payment_methods.create", Kind::Method, &["payment_method"],
-        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}", "radar_options{}", "type$"], create).publishable(),
+        &["allow_redisplay=always|limited|unspecified", "billing_details{}", "card{}", "metadata{}", "radar_options{}", "type=acss_debit|affirm|afterpay_clearpay|alipay|alma|amazon_pay|au_becs_debit|bacs_debit|bancontact|billie|bizum|blik|boleto|card|cashapp|crypto|custom|customer_balance|eps|fpx|giropay|grabpay|ideal|kakao_pay|klarna|konbini|kr_card|link|mb_way|mobilepay|multibanco|naver_pay|nz_bank_account|oxxo|p24|pay_by_bank|payco|paynow|paypal|payto|pix|promptpay|revolut_pay|samsung_pay|satispay|scalapay|sepa_debit|sofort|sunbit|swish|twint|upi|us_bank_account|wechat_pay|zip"], create).publishable(),
     row(Get, "/v1/payment_methods", "payment_methods.list", Kind::Method, &[],
         &["allow_redisplay=always|limited|unspecified", "customer$", "ending_before$", "limit#", "starting_after$", TYPE], list).listing(),
     row(Get, "/v1/payment_methods/{id}", "payment_methods.retrieve", Kind::Method, &[], &[], retrieve),

@@ -30,22 +30,22 @@ pub(crate) static ROUTES: &[Route] = &[
 
 #[rustfmt::skip]
 const PRICE_CREATE: &[&str] = &[
-    "active?", "billing_scheme$=per_unit|tiered", "currency$", "currency_options{}", "custom_unit_amount{}",
-    "lookup_key$", "metadata{}", "nickname$", "product$", "product_data{}", "recurring{}",
-    "tax_behavior$=exclusive|inclusive|unspecified", "tiers[]", "tiers_mode$=graduated|volume",
-    "transfer_lookup_key?", "transform_quantity{}", "unit_amount#", "unit_amount_decimal$",
+    "active?", "billing_scheme=per_unit|tiered", "currency$", "currency_options{}", "custom_unit_amount{}", "lookup_key$",
+    "metadata{}", "nickname$", "product$", "product_data{}", "recurring{}", "tax_behavior=exclusive|inclusive|unspecified",
+    "tiers[]", "tiers_mode=graduated|volume", "transfer_lookup_key?", "transform_quantity{}", "unit_amount#",
+    "unit_amount_decimal$",
 ];
 
 #[rustfmt::skip]
 const PRICE_UPDATE: &[&str] = &[
-    "active?", "currency_options{}=", "lookup_key$", "metadata{}=", "nickname$",
-    "tax_behavior$=exclusive|inclusive|unspecified", "transfer_lookup_key?",
+    "active?", "currency_options{}=", "lookup_key$", "metadata{}=", "nickname$", "tax_behavior=exclusive|inclusive|unspecified",
+    "transfer_lookup_key?",
 ];
 
 #[rustfmt::skip]
 const PRICE_LIST: &[&str] = &[
-    "active?", "created#{}", "currency$", "ending_before$", "limit#", "lookup_keys[]", "product$", "recurring{}",
-    "starting_after$", "type$=one_time|recurring",
+    "active?", "created{}#", "currency$", "ending_before$", "limit#", "lookup_keys[]", "product$", "recurring{}", "starting_after$",
+    "type=one_time|recurring",
 ];
 
 const METERED: &str = "metered";

@@ -31,23 +31,21 @@ pub(crate) static ROUTES: &[Route] = &[
 #[rustfmt::skip]
 const ITEM_CREATE: &[&str] = &[
     "billing_thresholds{}=", "discounts[]=", "metadata{}",
-    "payment_behavior$=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "price$",
-    "price_data{}", "proration_behavior$=always_invoice|create_prorations|none", "proration_date#", "quantity#",
-    "subscription$", "tax_rates[]=",
+    "payment_behavior=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "price$", "price_data{}",
+    "proration_behavior=always_invoice|create_prorations|none", "proration_date#", "quantity#", "subscription$", "tax_rates[]=",
 ];
 
 #[rustfmt::skip]
 const ITEM_UPDATE: &[&str] = &[
     "billing_thresholds{}=", "discounts[]=", "metadata{}=", "off_session?",
-    "payment_behavior$=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "price$",
-    "price_data{}", "proration_behavior$=always_invoice|create_prorations|none", "proration_date#", "quantity#",
-    "tax_rates[]=",
+    "payment_behavior=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "price$", "price_data{}",
+    "proration_behavior=always_invoice|create_prorations|none", "proration_date#", "quantity#", "tax_rates[]=",
 ];
 
 #[rustfmt::skip]
 const ITEM_DELETE: &[&str] = &[
-    "clear_usage?", "payment_behavior$=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete",
-    "proration_behavior$=always_invoice|create_prorations|none", "proration_date#",
+    "clear_usage?", "payment_behavior=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete",
+    "proration_behavior=always_invoice|create_prorations|none", "proration_date#",
 ];
 
 #[rustfmt::skip]

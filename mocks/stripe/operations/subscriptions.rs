@@ -36,43 +36,39 @@ pub(crate) static ROUTES: &[Route] = &[
     row(Delete, "/v1/subscriptions/{id}", "subscriptions.cancel", Kind::Subscription, &["subscription_cancel", "charge"],
         &["cancellation_details{}", "invoice_now?", "prorate?"], cancel),
     row(Post, "/v1/subscriptions/{id}/resume", "subscriptions.resume", Kind::Subscription, &["subscription_resume", "charge"],
-        &["billing_cycle_anchor$=now|unchanged", "proration_behavior$=always_invoice|create_prorations|none", "proration_date#"], resume),
+        &["billing_cycle_anchor=now|unchanged", "proration_behavior=always_invoice|create_prorations|none", "proration_date#"], resume),
 ];
 
 #[rustfmt::skip]
 const SUBSCRIPTION_CREATE: &[&str] = &[
-    "add_invoice_items[]", "application_fee_percent%=", "automatic_tax{}", "backdate_start_date#",
-    "billing_cycle_anchor#", "billing_cycle_anchor_config{}", "billing_mode{}", "billing_schedules[]",
-    "billing_thresholds{}=", "cancel_at#=max_billed_until|max_period_end|min_period_end", "cancel_at_period_end?",
-    "collection_method$=charge_automatically|send_invoice", "currency$", "customer$", "customer_account$",
-    "days_until_due#", "default_payment_method$", "default_source$", "default_tax_rates[]=", "description$",
-    "discounts[]=", "invoice_settings{}", "items[]", "metadata{}=", "off_session?", "on_behalf_of$",
-    "payment_behavior$=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete",
-    "payment_settings{}", "pending_invoice_item_interval{}=",
-    "proration_behavior$=always_invoice|create_prorations|none", "transfer_data{}", "trial_end#=now",
-    "trial_from_plan?", "trial_period_days#", "trial_settings{}",
+    "add_invoice_items[]", "application_fee_percent%=", "automatic_tax{}", "backdate_start_date#", "billing_cycle_anchor#",
+    "billing_cycle_anchor_config{}", "billing_mode{}", "billing_schedules[]", "billing_thresholds{}=",
+    "cancel_at#=max_billed_until|max_period_end|min_period_end", "cancel_at_period_end?",
+    "collection_method=charge_automatically|send_invoice", "currency$", "customer$", "customer_account$", "days_until_due#",
+    "default_payment_method$", "default_source$", "default_tax_rates[]=", "description$", "discounts[]=", "invoice_settings{}",
+    "items[]", "metadata{}=", "off_session?", "on_behalf_of$",
+    "payment_behavior=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "payment_settings{}",
+    "pending_invoice_item_interval{}=", "proration_behavior=always_invoice|create_prorations|none", "transfer_data{}",
+    "trial_end#=now", "trial_from_plan?", "trial_period_days#", "trial_settings{}",
 ];
 
 #[rustfmt::skip]
 const SUBSCRIPTION_UPDATE: &[&str] = &[
-    "add_invoice_items[]", "application_fee_percent%=", "automatic_tax{}", "billing_cycle_anchor$=now|unchanged",
+    "add_invoice_items[]", "application_fee_percent%=", "automatic_tax{}", "billing_cycle_anchor=now|unchanged",
     "billing_schedules[]=", "billing_thresholds{}=", "cancel_at#=|max_billed_until|max_period_end|min_period_end",
-    "cancel_at_period_end?", "cancellation_details{}", "collection_method$=charge_automatically|send_invoice",
-    "days_until_due#", "default_payment_method$", "default_source$", "default_tax_rates[]=", "description$",
-    "discounts[]=", "invoice_settings{}", "items[]", "metadata{}=", "off_session?", "on_behalf_of$",
-    "pause_collection{}=",
-    "payment_behavior$=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete",
-    "payment_settings{}", "pending_invoice_item_interval{}=",
-    "proration_behavior$=always_invoice|create_prorations|none", "proration_date#", "transfer_data{}=",
-    "trial_end#=now", "trial_from_plan?", "trial_settings{}",
+    "cancel_at_period_end?", "cancellation_details{}", "collection_method=charge_automatically|send_invoice", "days_until_due#",
+    "default_payment_method$", "default_source$", "default_tax_rates[]=", "description$", "discounts[]=", "invoice_settings{}",
+    "items[]", "metadata{}=", "off_session?", "on_behalf_of$", "pause_collection{}=",
+    "payment_behavior=allow_incomplete|default_incomplete|error_if_incomplete|pending_if_incomplete", "payment_settings{}",
+    "pending_invoice_item_interval{}=", "proration_behavior=always_invoice|create_prorations|none", "proration_date#",
+    "transfer_data{}=", "trial_end#=now", "trial_from_plan?", "trial_settings{}",
 ];
 
 #[rustfmt::skip]
 const SUBSCRIPTION_LIST: &[&str] = &[
-    "automatic_tax{}", "collection_method$=charge_automatically|send_invoice", "created#{}", "current_period_end#{}",
-    "current_period_start#{}", "customer$", "customer_account$", "ending_before$", "limit#", "price$",
-    "starting_after$",
-    "status$=active|all|canceled|ended|incomplete|incomplete_expired|past_due|paused|trialing|unpaid", "test_clock$",
+    "automatic_tax{}", "collection_method=charge_automatically|send_invoice", "created{}#", "current_period_end{}#",
+    "current_period_start{}#", "customer$", "customer_account$", "ending_before$", "limit#", "price$", "starting_after$",
+    "status=active|all|canceled|ended|incomplete|incomplete_expired|past_due|paused|trialing|unpaid", "test_clock$",
 ];
 
 /// What would need what is not modelled.

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::sign::Sign;
+use super::sign::{Sign, Signed};
 use crate::deliver::{Batch, LONGEST_BATCH, Letter, Pace, Parcel, Sender, Target};
 use crate::duration;
 use crate::ledger::{Ledger, secrets};
@@ -40,6 +40,7 @@ pub(super) struct Asked {
     copies: usize,
     pace: Pace,
     delay: Duration,
+    pub(super) signed: Signed,
 }
 
 pub(super) type Fields = Map<String, Value>;
@@ -67,8 +68,10 @@ impl Asked {
             None => return Err(invalid("url", url, "a URL like http://127.0.0.1:3000/hook")),
         };
         let mut parcels = parcels(&fields)?;
-        if let Some(value) = get("sign") {
-            Sign::read(value, parcels.len())?.all(&mut parcels)?;
+        let sign = get("sign").map(|value| Sign::read(value, parcels.len()));
+        let signed = Signed(sign.transpose()?);
+        if let Some(sign) = &signed.0 {
+            sign.all(&mut parcels)?;
         }
         let copies = get("copies").map_or(Ok(1), copies)?;
         let sequence = match get("order") {
@@ -104,6 +107,7 @@ impl Asked {
             copies,
             pace,
             delay,
+            signed,
         })
     }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::deliver::{Batch, Report, Sent, Times, Trouble};
-use crate::ledger::{Outcome, secrets};
+use crate::ledger::{Fate, Outcome, secrets};
 
 /// How much of an answer's body is shown; all that was read of it is in the journal.
 const SHOWN: usize = 1 << 10;
@@ -28,11 +29,11 @@ fn copy(batch: &Batch, sent: &Sent) -> Value {
             "event": sent.event,
             "key": key,
             "attempt": report.attempt,
-            "status": report.status.map(|status| status.as_u16()),
+            "status": told(report).map(|status| status.as_u16()),
             "outcome": report.outcome,
             "fate": report.fate,
-            "error": report.trouble.as_ref().map(trouble),
-            "body": report.status.map(|_| body(report)),
+            "error": report.trouble.as_ref().map(trouble).or_else(|| withheld(report)),
+            "body": told(report).map(|_| body(report)),
             "times": times(&report.times),
         }),
         Err(reason) => {
@@ -45,7 +46,7 @@ fn summary(sent: &[Sent]) -> Value {
     let reports = || sent.iter().filter_map(|sent| sent.tried.as_ref().ok());
     let count = |outcome: Outcome| reports().filter(|report| report.outcome == outcome).count();
     let mut statuses: BTreeMap<String, usize> = BTreeMap::new();
-    for status in reports().filter_map(|report| report.status) {
+    for status in reports().filter_map(told) {
         *statuses.entry(status.as_u16().to_string()).or_default() += 1;
     }
     let released = || reports().filter_map(|report| report.times.released);
@@ -60,6 +61,21 @@ fn summary(sent: &[Sent]) -> Value {
         "statuses": statuses,
         "released_within": milliseconds(within),
     })
+}
+
+/// Returns the status of which the sender learns.
+fn told(report: &Report) -> Option<StatusCode> {
+    report.status.filter(|_| report.fate != Fate::Withheld)
+}
+
+/// Says what a fault rule has kept from the sender, or from the receiver.
+fn withheld(report: &Report) -> Option<Value> {
+    let what = match report.outcome {
+        _ if report.fate != Fate::Withheld => return None,
+        Outcome::Failed => "a fault rule kept it back, and nothing was sent",
+        _ => "a fault rule kept the receiver's answer back",
+    };
+    Some(json!({"what": "withheld", "reason": what}))
 }
 
 fn trouble(trouble: &Trouble) -> Value {

@@ -4,16 +4,28 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::asked::{Invalid, invalid, only};
+use crate::attempt::{Seal, Sealer};
 use crate::deliver::{Parcel, Scheme, Secret};
 use crate::ledger::secrets;
 
 const SIGN_FIELDS: &str = "scheme, secret, timestamp, id";
 
 /// Is how events are signed.
+#[derive(Clone, Debug)]
 pub(super) struct Sign {
     secret: Secret,
     timestamp: i64,
     id: Option<String>,
+}
+
+/// Is how the events of one call are signed, if they are.
+#[derive(Clone, Debug)]
+pub(super) struct Signed(pub(super) Option<Sign>);
+
+impl Sealer for Signed {
+    fn reseal(&self, parcel: &Parcel, seal: Seal) -> Option<Parcel> {
+        Some(self.0.as_ref()?.again(parcel, seal))
+    }
 }
 
 impl Sign {
@@ -75,6 +87,23 @@ impl Sign {
             }
         }
         Ok(())
+    }
+
+    /// Signs again what was signed, under the same id.
+    fn again(&self, parcel: &Parcel, seal: Seal) -> Parcel {
+        let (secret, timestamp) = match seal {
+            Seal::Right => (self.secret.clone(), self.timestamp),
+            Seal::WrongSecret => (self.secret.wrong(), self.timestamp),
+            Seal::Aged(age) => (self.secret.clone(), self.timestamp.saturating_sub(age.whole_seconds())),
+        };
+        let mut parcel = parcel.clone();
+        let id = parcel.header_str("webhook-id").unwrap_or_default().to_owned();
+        for (name, value) in secret.headers(&id, timestamp, &parcel.body) {
+            parcel.headers.remove(name);
+            // What was sent once can be sent again: only digits and letters are others.
+            drop(parcel.header(name, &value));
+        }
+        parcel
     }
 
     fn id_of(&self, parcel: &Parcel) -> Result<String, Invalid> {

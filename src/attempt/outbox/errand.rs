@@ -1,23 +1,21 @@
 //! One thing being sent: what the rules say about it, and the way of each of its tries.
 
-use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{End, Outbox, Post, Seal};
-use crate::attempt::asked::{fired, text};
+use crate::attempt::asked::fired;
 use crate::attempt::holds::{Held, Release};
 use crate::attempt::notice::Ended;
-use crate::attempt::{Pause, Paused, Way};
+use crate::attempt::{Pause, Paused, Way, sent};
 use crate::deliver::{Courier, Letter, Trouble, Try, Witness};
-use crate::faults::{Action, Facts, Point, Tamper, Verdict};
-use crate::ledger::{Outcome, rfc3339};
+use crate::faults::{Action, Tamper, Verdict};
+use crate::ledger::Outcome;
 use crate::store::{Scope, Ticket, Tx};
 
 /// Is one thing on its way, in one try or in several at once.
@@ -42,7 +40,6 @@ pub(super) struct Taken {
 struct Judge<O> {
     outbox: Arc<O>,
     way: Way,
-    scope: Scope,
     post: Post,
     letter: Letter,
     /// Whether a `pass` has won already.
@@ -54,13 +51,7 @@ struct Judge<O> {
 impl<O: Outbox> Errand<O> {
     /// Asks the rules about it, and takes it out of the outbox; none after a reset.
     pub(super) async fn take(&self, mut tried: Try) -> Option<Taken> {
-        let rules = &self.way.rules;
-        let asked = tried.ticket().while_current(|_| {
-            facts(&self.scope, &self.letter, &*self.outbox, None, |facts| {
-                rules.ask(Point::Before, facts, &[])
-            })
-        });
-        let verdict = asked.ok()?;
+        let verdict = sent::ask(&self.way.rules, tried.ticket(), &self.letter, None, false)?;
         let tries = match &verdict {
             Some(Verdict {
                 action: Action::Tamper(Tamper::Copies(copies)),
@@ -105,7 +96,6 @@ impl<O: Outbox> Errand<O> {
         Arc::new(Judge {
             outbox: Arc::clone(&self.outbox),
             way: self.way.clone(),
-            scope: self.scope.clone(),
             post: self.post.clone(),
             letter: self.letter.clone(),
             exempt,
@@ -119,7 +109,7 @@ impl<O: Outbox> Errand<O> {
             return Some(tried);
         };
         let over = tried.ticket().over().clone();
-        let held = self.held(&mut tried, verdict);
+        let held = sent::held(tried.ticket(), &self.letter, verdict);
         let paused = match verdict.action {
             Action::Tamper(Tamper::Behind(others, most)) => self.let_others_go_first(held, others, most, &over).await,
             Action::Delay(delay) => self.pause(Pause::Delay(delay), held, &over).await,
@@ -169,21 +159,6 @@ impl<O: Outbox> Errand<O> {
         };
         hold.ended = ended;
         paused
-    }
-
-    fn held(&self, tried: &mut Try, verdict: &Verdict) -> Held {
-        Held {
-            id: String::new(),
-            scope: Some(self.scope.name()),
-            provider: self.letter.sender().provider.into(),
-            operation: Some(self.letter.sender().operation.into()),
-            attempt: Some(tried.ticket().id()),
-            key: self.letter.key().map(Arc::from),
-            point: Point::Before,
-            rule: Arc::clone(&verdict.rule),
-            barrier: None,
-            since: rfc3339(Some(OffsetDateTime::now_utc())),
-        }
     }
 
     /// Sends it once.
@@ -253,17 +228,8 @@ impl<O: Outbox> Witness for Judge<O> {
         if self.exempt {
             return false;
         }
-        let rules = &self.way.rules;
-        let asked = ticket.while_current(|_| {
-            facts(
-                &self.scope,
-                &self.letter,
-                &*self.outbox,
-                Some(Outcome::Accepted),
-                |facts| rules.ask(Point::After, facts, &[]),
-            )
-        });
-        let Ok(Some(verdict)) = asked else { return false };
+        let asked = sent::ask(&self.way.rules, ticket, &self.letter, Some(Outcome::Accepted), false);
+        let Some(Some(verdict)) = asked else { return false };
         ticket.note_fired(fired(&verdict));
         matches!(verdict.action, Action::Drop(_))
     }
@@ -284,41 +250,4 @@ impl<O> std::fmt::Debug for Judge<O> {
             .field("post", &self.post.id)
             .finish_non_exhaustive()
     }
-}
-
-/// Lays the facts out for the rules.
-fn facts<R>(
-    scope: &Scope,
-    letter: &Letter,
-    outbox: &impl Outbox,
-    outcome: Option<Outcome>,
-    ask: impl FnOnce(&Facts<'_>) -> R,
-) -> R {
-    let parcel = letter.parcel();
-    let body: OnceCell<Option<Value>> = OnceCell::new();
-    let json = |pointer: &str| {
-        let body = body
-            .get_or_init(|| serde_json::from_slice(&parcel.body).ok())
-            .as_ref()?;
-        body.pointer(pointer).map(text)
-    };
-    let headers = |name: &str| {
-        let values = parcel.headers.get_all(name).iter();
-        values
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-            .collect()
-    };
-    let path = letter.target().path();
-    ask(&Facts {
-        operation: Some(letter.sender().operation),
-        scope: Some(scope.as_str()),
-        method: Some(parcel.method.as_str()),
-        path: Some(path.split_once('?').map_or(path, |(path, _)| path)),
-        key: letter.key(),
-        headers: &headers,
-        json: &json,
-        outcome,
-        sent: true,
-        ..Facts::new(outbox.about().name)
-    })
 }

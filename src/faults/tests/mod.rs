@@ -17,22 +17,24 @@ fn catalog() -> Catalog {
         name: name.to_owned(),
         protocol,
         operations: operations.iter().map(|&name| name.to_owned()).collect(),
+        unasked: Vec::new(),
         fixed_scope: None,
     };
     let relay = Known {
         fixed_scope: Some("alice".to_owned()),
         ..known("mailer", Protocol::Smtp, &["send"])
     };
+    let stripe = &["charges.create", "charges.retrieve", "refunds.create"];
     Catalog::new(vec![
-        known(
-            "stripe",
-            Protocol::Http,
-            &["charges.create", "charges.retrieve", "refunds.create"],
-        ),
+        Known {
+            unasked: vec!["schedule.run".to_owned()],
+            ..known("stripe", Protocol::Http, stripe)
+        },
         known("orders", Protocol::Http, &["create", "retrieve"]),
         known("webhook", Protocol::Http, &["deliver"]),
         known("smtp", Protocol::Smtp, &["send"]),
         known("hooks", Protocol::Sent, &["events.deliver"]),
+        known("letters", Protocol::Ordered, &["post"]),
         relay,
     ])
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Request, StatusCode, request};
 use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
 use tokio::time::Instant;
 
 use super::client::{self, Came};
@@ -59,12 +60,13 @@ impl Forward {
         };
         let (head, upload) = self.request.take().ok_or_else(|| failed("it was forwarded already"))?;
         let only_first = headers::wanted_upgrade(&head.headers).is_some();
-        let request = self.request(head, upload).map_err(|why| failed(&why))?;
+        let mut request = self.request(head, upload).map_err(|why| failed(&why))?;
+        let connection = capture_connection(&mut request);
         let mut sent = pin!(self.door.client.send(request, only_first));
         let stop = &self.door.relay.house.way.stop;
         tokio::select! {
             answer = &mut sent => answer.map_err(|error| self.unanswered(&error)),
-            () = self.silence() => Err(Unanswered {
+            () = self.silence(connection) => Err(Unanswered {
                 outcome: self.without_answer(),
                 status: 504,
                 why: format!("the upstream has not answered for {:?}", self.patience()),
@@ -135,12 +137,14 @@ impl Forward {
         relay.spec.timeout.unwrap_or(relay.house.limits.idle)
     }
 
-    /// Comes back when the upstream has been silent for too long since it was last sent something.
-    async fn silence(&self) {
-        let patience = self.patience();
+    /// Comes back when the upstream has been silent for too long since it was last sent something. Before it is connected it owes nothing:
+    /// how long that may take is bounded elsewhere.
+    async fn silence(&self, mut connection: CaptureConnection) {
+        connection.wait_for_connection_metadata().await;
+        let (connected, patience) = (Instant::now(), self.patience());
         loop {
             let now = Instant::now();
-            let end = self.received.owed_since().unwrap_or(now) + patience;
+            let end = self.received.owed_since().unwrap_or(now).max(connected) + patience;
             if end <= now {
                 return;
             }

@@ -11,18 +11,21 @@ mod respond;
 mod said;
 mod upload;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::Method;
+use http::{Method, Request};
+use hyper::body::Incoming;
 
 use super::Relay;
 use super::upstream::operation;
 use crate::attempt::{Kind, Operation};
 use crate::ledger::Peer;
 use crate::net;
-use crate::net::http::Connection;
+use crate::net::http::{Answer, Connection};
 use crate::net::socket::Socket;
 use crate::net::stream::Stream;
+use crate::store::Scope;
 use client::Client;
 
 /// What attempts are called: by their method.
@@ -39,7 +42,7 @@ pub(super) static OPERATIONS: &[Operation] = &[
 
 /// Is one HTTP relay, with its way to the upstream.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(crate) struct Door {
     relay: Arc<Relay>,
     client: Client,
 }
@@ -48,6 +51,35 @@ impl Door {
     pub(super) fn new(relay: Arc<Relay>) -> Self {
         let client = Client::new(&relay);
         Self { relay, client }
+    }
+
+    /// Says whether the upstream is on this host, which is in lower case.
+    pub(super) fn leads_to(&self, host: &str) -> bool {
+        let own = self.relay.spec.upstream.host.trim_end_matches('.');
+        match (own.parse::<IpAddr>(), host.parse::<IpAddr>()) {
+            (Ok(own), Ok(asked)) => own == asked,
+            _ => own.eq_ignore_ascii_case(host),
+        }
+    }
+
+    /// Returns the upstream's port.
+    pub(super) fn port(&self) -> u16 {
+        self.relay.spec.upstream.port
+    }
+
+    /// Serves one client that has come through the proxy, to its end.
+    pub(crate) async fn serve_through(self: Arc<Self>, stream: Stream, peer: Peer, through: Through) {
+        serve_by(self, stream, peer, Some(through)).await;
+    }
+
+    /// Answers one request that has come through the proxy, or ends its connection.
+    pub(crate) async fn respond_through(
+        self: &Arc<Self>,
+        connection: &Connection,
+        request: Request<Incoming>,
+        through: &Through,
+    ) -> Answer {
+        respond::respond(self, connection, request, Some(through)).await
     }
 
     /// Names the operation of a method.
@@ -66,12 +98,23 @@ impl Door {
     }
 }
 
-/// Serves one client to its end.
+/// Says how a client has come that has asked the proxy for the upstream's host, and knows nothing of the relay.
+#[derive(Clone, Debug)]
+pub(crate) struct Through {
+    /// The scope that was named when the proxy was asked.
+    pub(crate) scope: Option<Scope>,
+}
+
+/// Serves one client of the relay's own listener to its end.
 pub(super) async fn serve(door: Arc<Door>, socket: Socket, peer: Peer) {
+    serve_by(door, Stream::Plain(socket), peer, None).await;
+}
+
+async fn serve_by(door: Arc<Door>, stream: Stream, peer: Peer, through: Option<Through>) {
     let (house, stop) = (door.relay.house.clone(), door.relay.stop.clone());
     let respond = |connection: Arc<Connection>, request| {
-        let door = Arc::clone(&door);
-        async move { respond::respond(&door, &connection, request).await }
+        let (door, through) = (Arc::clone(&door), through.clone());
+        async move { respond::respond(&door, &connection, request, through.as_ref()).await }
     };
-    net::http::serve(&house, &stop, Stream::Plain(socket), peer, respond).await;
+    net::http::serve(&house, &stop, stream, peer, respond).await;
 }

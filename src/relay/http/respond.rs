@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::forward::Forward;
 use super::upload::{Received, Upload};
-use super::{Door, said};
+use super::{Door, Through, said};
 use crate::attempt::{Asked, Describe as _, HttpRequest, Line, Whole, walk};
 use crate::ledger::{Arrival, Relayed, secrets};
 use crate::net::ending::Ending;
@@ -21,7 +21,12 @@ use crate::store::{InvalidScope, Scope, Ticket};
 const LOOKED_INTO: usize = 1 << 20;
 
 /// Answers one request, or ends the connection.
-pub(super) async fn respond(door: &Arc<Door>, connection: &Connection, request: Request<Incoming>) -> Answer {
+pub(super) async fn respond(
+    door: &Arc<Door>,
+    connection: &Connection,
+    request: Request<Incoming>,
+    through: Option<&Through>,
+) -> Answer {
     connection.arrived();
     let (head, incoming) = request.into_parts();
     let no = |status, why: &str| Ok(own(said::no(&door.relay, status, why)));
@@ -31,7 +36,7 @@ pub(super) async fn respond(door: &Arc<Door>, connection: &Connection, request: 
             "CONNECT is for the suite's HTTP listener",
         );
     }
-    let (scope, path) = match named(door, &head) {
+    let (scope, path) = match named(door, &head, through) {
         Ok(named) => named,
         Err(invalid) => return no(StatusCode::BAD_REQUEST, &invalid.to_string()),
     };
@@ -150,14 +155,20 @@ fn arrival(door: &Door, connection: &Connection, head: &request::Parts, operatio
     }
 }
 
-/// Finds the scope that a request names, else the relay's own; and the path without the scope's prefix.
-fn named(door: &Door, head: &request::Parts) -> Result<(Scope, String), InvalidScope> {
-    let (prefix, path) = split_prefix(head.uri.path());
+/// Finds the scope that a request names, else that of its way through the proxy, else the relay's own; and the path without the scope's
+/// prefix. Who knows nothing of the relay writes no prefix: then all of the path is the upstream's.
+fn named(door: &Door, head: &request::Parts, through: Option<&Through>) -> Result<(Scope, String), InvalidScope> {
+    let (prefix, path) = match through {
+        None => split_prefix(head.uri.path()),
+        Some(_) => (None, head.uri.path()),
+    };
     let scope = header_scope(head)
         .or_else(|| prefix.map(Scope::parse))
         .or_else(|| credential_scope(head, http::header::AUTHORIZATION))
         .transpose()?;
-    let scope = scope.or_else(|| door.relay.spec.scope.clone());
+    let scope = scope
+        .or_else(|| through?.scope.clone())
+        .or_else(|| door.relay.spec.scope.clone());
     Ok((scope.unwrap_or_default(), path.to_owned()))
 }
 

@@ -210,6 +210,8 @@ impl Session {
         let mut ticket = ticket.ok_or(Ending::Close)?;
         ticket.note(|entry| entry.notes.push(note));
         ticket.decide(Outcome::Unknown);
+        let (rules, provider) = (&self.relay.house.way.rules, self.relay.about.name);
+        rules.blind(provider, &ticket.scope().name(), &format!("{what} cannot be followed"));
         self.flush().await?;
         let mut link = self.link.take().ok_or(Ending::Close)?;
         let (down, up) = (std::mem::take(&mut link.unread), [line, &self.input].concat());

@@ -10,14 +10,17 @@ use super::route::{Tunnel, proxy_scope};
 use crate::admin;
 use crate::net::http::body::Outbound;
 use crate::net::http::{Answer, Connection, own};
+use crate::relay::{Door, Through};
 use crate::server::Shared;
-use crate::server::proxy::{self, Behind, Target};
+use crate::server::proxy::{self, Behind, Inside, Target};
 use crate::store::Scope;
 
 /// Says how such a request goes on.
 pub(super) enum Met {
     /// It is answered here: as one in a tunnel, or as one that names this listener itself.
     Here(Option<Tunnel>),
+    /// It is a relay's.
+    Relayed(Arc<Door>, Through),
     /// It goes to an allowed host.
     Forward(Target),
     /// It has its answer.
@@ -65,9 +68,13 @@ fn find(head: &request::Parts) -> Result<(Target, Option<Scope>), String> {
 async fn connect(shared: &Arc<Shared>, connection: &Connection, target: Target, scope: Option<Scope>) -> Met {
     let (shared, peer) = (Arc::clone(shared), connection.peer);
     let ended = match shared.proxy.behind(&target) {
+        Behind::Relayed(door) => connection.hand_over(move |stream| {
+            let inside = Inside::Relayed(door, Through { scope });
+            proxy::intercept(shared, stream, peer, target, inside)
+        }),
         Behind::Played(owner) => connection.hand_over(move |stream| {
-            let tunnel = Tunnel { owner, scope };
-            proxy::intercept(shared, stream, peer, target, tunnel)
+            let inside = Inside::Played(Tunnel { owner, scope });
+            proxy::intercept(shared, stream, peer, target, inside)
         }),
         Behind::Refused => return turn_away(&shared, &target, scope),
         Behind::Allowed => match shared.proxy.reach(&target).await {
@@ -90,11 +97,12 @@ fn absolute(
     target: Target,
     scope: Option<Scope>,
 ) -> Met {
-    let tunnel = match shared.proxy.behind(&target) {
-        Behind::Played(owner) => Some(Tunnel { owner, scope }),
+    let met = match shared.proxy.behind(&target) {
+        Behind::Relayed(door) => Met::Relayed(door, Through { scope }),
+        Behind::Played(owner) => Met::Here(Some(Tunnel { owner, scope })),
         Behind::Allowed => return Met::Forward(target),
         // Who asks for the listener itself through a proxy, which is the listener, is not sent away.
-        Behind::Refused if connection.local.is_some_and(|local| target.is(local)) => None,
+        Behind::Refused if connection.local.is_some_and(|local| target.is(local)) => Met::Here(None),
         Behind::Refused => return turn_away(shared, &target, scope),
     };
     // From here on it is as if it had come without a proxy.
@@ -105,7 +113,7 @@ fn absolute(
     }
     head.headers.remove(header::PROXY_AUTHORIZATION);
     head.headers.remove("proxy-connection");
-    Met::Here(tunnel)
+    met
 }
 
 /// Refuses a host that nobody allowed. Nothing was looked up for it, and nothing is.

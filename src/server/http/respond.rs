@@ -30,6 +30,10 @@ pub(crate) async fn respond(
     if tunnel.is_none() && proxied::is_asked(&head) {
         match proxied::meet(shared, connection, &mut head).await {
             Met::Here(tunnel) => return dispatch(shared, connection, tunnel.as_ref(), head, incoming).await,
+            Met::Relayed(door, through) => {
+                let request = Request::from_parts(head, incoming);
+                return door.respond_through(connection, request, &through).await;
+            }
             Met::Forward(target) => return Ok(proxied::forward(shared, &target, head, incoming).await),
             Met::Answered(answer) => return answer,
         }

@@ -20,7 +20,7 @@ fn a_seed_file_of_either_kind_is_read_and_objects_are_put() {
         assert_eq!((code, err.as_str()), (0, ""));
         let put: Value = serde_json::from_str(&out).unwrap();
         assert_eq!((&put["name"], &put["email"]), (&"A".into(), &Value::Null), "replaced");
-        let (code, _, err) = served.ask(&["objects", "put", "stripe/payouts/po_basic"]);
+        let (code, _, err) = served.ask(&["objects", "put", "stripe/payouts/po_1"]);
         assert!(
             code == 1 && err.contains("stripe has no resource `payouts` yet"),
             "{err}"
@@ -41,7 +41,7 @@ fn a_seed_that_cannot_be_used_ends_the_start() {
         ("missing.json", None, &["cannot read", "missing.json"]),
         (
             "two.json",
-            Some(r#"{"stripe": {"customers": {"cus_1": {"email": "x"}}, "payouts": {"po_basic": {}}}}"#),
+            Some(r#"{"stripe": {"customers": {"cus_1": {"email": "x"}}, "payouts": {"po_1": {}}}}"#),
             &[
                 "the seed is wrong",
                 "stripe.customers.cus_1.email = \"x\"",

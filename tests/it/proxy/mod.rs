@@ -5,6 +5,7 @@ mod allowed;
 mod bounds;
 mod endings;
 mod refused;
+mod relayed;
 mod tunnel;
 
 use std::future::Future;

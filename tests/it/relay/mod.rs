@@ -5,6 +5,6 @@ mod modes;
 mod protocol;
 mod register;
 mod smtp;
-mod support;
+pub(crate) mod support;
 mod trouble;
 mod twice;
