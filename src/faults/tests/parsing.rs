@@ -68,7 +68,7 @@ fn unknown_names_are_refused_with_the_allowed_and_the_nearest() {
         shown(&json!({"mode": "pass", "provider": "strype"})),
         [
             "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, hooks, \
-              mailer)"
+              letters, mailer)"
         ]
     );
     assert_eq!(
