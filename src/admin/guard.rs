@@ -142,7 +142,10 @@ fn check_site(headers: &HeaderMap) -> Result<(), Error> {
 /// Returns a header's value; what is no text is as good as a foreign one.
 /// Says whether a path is one of those that reach out, or below one.
 fn is_outward(path: &str) -> bool {
-    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let below = |root: &str| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     OUTWARD.into_iter().any(below)
 }
 

@@ -37,7 +37,10 @@ impl Sources {
         let name = scope.map(Scope::as_str);
         let rules = if rules { self.rules.list(name) } else { Vec::new() };
         // Before the snapshot: what begins between the two is seen in it, and what becomes due is a change.
-        let due = self.store.first_due(scope).is_some_and(|(at, _)| at <= self.store.now(None));
+        let due = self
+            .store
+            .first_due(scope)
+            .is_some_and(|(at, _)| at <= self.store.now(None));
         Look {
             due,
             snapshot: scope.map_or_else(|| self.store.total(), |scope| self.store.snapshot(scope)),

@@ -91,7 +91,10 @@ pub(super) fn check(reader: &mut Reader<'_>, draft: &Draft, reach: Reach) -> Dir
             let why = format!(
                 "mode {mode} does not go with what is sent because somebody asks for it: the call itself says `copies` and `order`"
             );
-            let allowed = SENT_ONLY.iter().chain(&SENT_TOO).filter(|mode| !NOT_ORDERED.contains(mode));
+            let allowed = SENT_ONLY
+                .iter()
+                .chain(&SENT_TOO)
+                .filter(|mode| !NOT_ORDERED.contains(mode));
             reader.report_allowing("mode", why, allowed.map(|mode| mode.as_str()));
         }
         refuse(reader, mode, &foreign);

@@ -199,7 +199,8 @@ impl Rules {
         };
         let mut set = self.lock();
         for rule in &mut set.rules {
-            let may_be_about = rule.spec.direction.holds(&facts) && condition::may_be_about(&rule.spec.conditions, &facts);
+            let may_be_about =
+                rule.spec.direction.holds(&facts) && condition::may_be_about(&rule.spec.conditions, &facts);
             if may_be_about && rule.is_armed(now) {
                 rule.blind = Some(why.to_owned());
             }

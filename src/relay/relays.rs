@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::http::Door;
 use super::spec::{Spec, Wrong};
 use super::tls::Roots;
 use super::upstream::Scheme;
-use super::http::Door;
 use super::{http, smtp};
 use crate::attempt::About;
 use crate::faults::Known;

@@ -157,11 +157,7 @@ fn arrival(door: &Door, connection: &Connection, head: &request::Parts, operatio
 
 /// Finds the scope that a request names, else that of its way through the proxy, else the relay's own; and the path without the scope's
 /// prefix. Who knows nothing of the relay writes no prefix: then all of the path is the upstream's.
-fn named(
-    door: &Door,
-    head: &request::Parts,
-    through: Option<&Through>,
-) -> Result<(Scope, String), InvalidScope> {
+fn named(door: &Door, head: &request::Parts, through: Option<&Through>) -> Result<(Scope, String), InvalidScope> {
     let (prefix, path) = match through {
         None => split_prefix(head.uri.path()),
         Some(_) => (None, head.uri.path()),

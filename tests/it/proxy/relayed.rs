@@ -83,7 +83,11 @@ async fn a_scope_is_named_inside_or_at_the_proxy_and_the_path_is_the_upstreams()
             let of_path = requests.iter().filter(|request| request.url.path() == "/~a/_stats");
             assert_eq!(of_path.count(), 4, "no prefix was taken off");
             let told = |request: &wiremock::Request, name: &str| request.headers.contains_key(name);
-            assert!(!requests.iter().any(|r| told(r, "proxy-authorization") || told(r, "x-ackdrop-scope")));
+            assert!(
+                !requests
+                    .iter()
+                    .any(|r| told(r, "proxy-authorization") || told(r, "x-ackdrop-scope"))
+            );
         },
     )
     .await;
@@ -136,7 +140,8 @@ async fn the_two_ports_that_urls_leave_out_are_one_hosts_and_the_very_port_comes
             ] {
                 let before = app.now(relay).received;
                 let mut conn = opened(app.connect().await, &ask(target)).await;
-                conn.send(&call().fault("fail-before-forward; status=503").bytes()).await;
+                conn.send(&call().fault("fail-before-forward; status=503").bytes())
+                    .await;
                 let answer = conn.answer().await;
                 assert_eq!((answer.status, app.now(relay).received), (503, before + 1), "{target}");
             }
