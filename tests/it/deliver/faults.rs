@@ -28,7 +28,11 @@ async fn what_is_kept_back_reaches_nobody_and_what_is_lost_was_accepted() {
                 app.admin(Call::post("/_reset")).await;
                 let receiver = Receiver::saying("200 OK").await;
                 app.fault(rule(&json!({"mode": mode, "on": 2}))).await;
-                let told = deliver(app, json!({"url": receiver.url, "body": "x", "copies": 3})).await;
+                let told = deliver(
+                    app,
+                    json!({"url": receiver.url, "bodies": ["a", "b", "c"], "order": "given"}),
+                )
+                .await;
                 assert_eq!(each(&told, "outcome"), ["accepted", outcome, "accepted"], "{mode}");
                 assert_eq!(each(&told, "fate"), ["answered", "withheld", "answered"], "{mode}");
                 assert_eq!(each(&told, "status"), [json!(200), Value::Null, json!(200)], "{mode}");
