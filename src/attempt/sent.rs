@@ -23,7 +23,7 @@ pub(super) fn ask(
 ) -> Option<Option<Verdict>> {
     let point = if outcome.is_some() { Point::After } else { Point::Before };
     let scope = ticket.scope();
-    let asked = ticket.while_current(|_| facts(&scope, letter, outcome, ordered, |facts| rules.ask(point, facts, &[])));
+    let asked = ticket.while_current(|_| facts(scope, letter, outcome, ordered, |facts| rules.ask(point, facts, &[])));
     asked.ok()
 }
 

@@ -163,9 +163,10 @@ impl Errand<'_> {
 
     /// Sends one copy, in the moment in which all have come to the start, if there is one.
     async fn send(&self, mut tried: Try, letter: &Letter, start: Option<&Barrier>) -> Report {
-        let arrive = async || match start {
-            Some(start) => _ = start.wait().await,
-            None => {}
+        let arrive = async || {
+            if let Some(start) = start {
+                start.wait().await;
+            }
         };
         match self.open(&mut tried).await {
             Ok(mut opened) => {

@@ -67,7 +67,7 @@ fn unknown_names_are_refused_with_the_allowed_and_the_nearest() {
     assert_eq!(
         shown(&json!({"mode": "pass", "provider": "strype"})),
         [
-            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, hooks, \
+            "provider = \"strype\": unknown provider; did you mean \"stripe\"? (allowed: stripe, orders, webhook, smtp, hooks, letters, \
               mailer)"
         ]
     );
