@@ -247,3 +247,62 @@ proptest! {
         }
     }
 }
+
+/// Is something that the suite is to do of itself.
+#[derive(Debug)]
+struct Planned(time::OffsetDateTime);
+
+impl crate::store::Object for Planned {
+    const TABLE: &'static str = "planned";
+
+    fn id(&self) -> Arc<str> {
+        "planned".into()
+    }
+
+    fn due(&self) -> Option<time::OffsetDateTime> {
+        Some(self.0)
+    }
+}
+
+#[tokio::test]
+async fn what_is_due_and_has_not_begun_is_waited_for_and_what_is_due_later_is_not() {
+    let sources = Sources {
+        store: Store::new(crate::ledger::Ledger::new(crate::ledger::Limits::default())),
+        rules: Rules::new(),
+        strays: Strays::default(),
+        providers: PROVIDERS.to_vec().into(),
+        stop: CancellationToken::new(),
+    };
+    let scope = Scope::default();
+    let plan = |left: time::Duration| {
+        let put = |tx: &mut crate::store::Tx<'_>| tx.put(Planned(tx.now() + left));
+        sources.store.arrange(&scope, put).unwrap();
+    };
+    for of in [None, Some(scope.clone())] {
+        let options = |timeout: u64| Options {
+            scope: of.clone(),
+            timeout: Duration::from_millis(timeout),
+            settle: Some(Duration::ZERO),
+            ..Options::default()
+        };
+        plan(time::Duration::HOUR);
+        let later = expect(&sources, &["duplicates == 0"], &options(10_000)).await.unwrap();
+        assert!(later.holds, "{}", later.message);
+        plan(time::Duration::ZERO);
+        let now = expect(&sources, &["duplicates == 0"], &options(50)).await.unwrap();
+        assert!(!now.holds && now.message.contains("still going on"), "{}", now.message);
+        let begun = async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            plan(time::Duration::HOUR);
+        };
+        let texts = ["duplicates == 0"];
+        let options = options(10_000);
+        let (waited, ()) = tokio::join!(expect(&sources, &texts, &options), begun);
+        let waited = waited.unwrap();
+        assert!(
+            waited.holds && waited.waited >= Duration::from_millis(50),
+            "{}",
+            waited.message
+        );
+    }
+}

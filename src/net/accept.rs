@@ -17,6 +17,8 @@ use super::socket::Socket;
 use super::stream::Stream;
 use crate::ledger::Peer;
 
+/// HTTP/1.1 only, so that an answer and a connection are one thing and a fault never hits a neighbour.
+pub(crate) const HTTP_1: &[&[u8]] = &[b"http/1.1"];
 /// How long a TLS handshake may take.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(20);
 

@@ -295,6 +295,7 @@ impl Relay {
     #[must_use]
     pub fn url(&self) -> String {
         match self.spec.upstream.scheme {
+            Scheme::Http | Scheme::Https if self.spec.tls => format!("https://{}", self.addr),
             Scheme::Http | Scheme::Https => format!("http://{}", self.addr),
             Scheme::Smtp | Scheme::Smtps => format!("smtp://{}", self.addr),
             Scheme::Postgres => format!("postgres://{}", self.addr),

@@ -18,9 +18,9 @@ pub const FORM: &str = "name=LISTEN,UPSTREAM[;option=value]…, as in pay=127.0.
 /// How many characters a relay's name may have.
 const LONGEST_NAME: usize = 64;
 /// All options, with what each is for.
-const OPTIONS: [&str; 6] = ["class", "scope", "timeout", "key", "replayed", "host"];
+const OPTIONS: [&str; 7] = ["class", "scope", "timeout", "key", "replayed", "host", "tls"];
 /// Options that only HTTP has.
-const OF_HTTP: [&str; 3] = ["key", "replayed", "host"];
+const OF_HTTP: [&str; 4] = ["key", "replayed", "host", "tls"];
 
 /// Describes one relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct Spec {
     pub replayed: HeaderName,
     /// Whether the client's own `Host` is passed on.
     pub keep_host: bool,
+    /// Whether clients speak inside TLS, with a certificate of the suite's CA.
+    pub tls: bool,
 }
 
 /// Says all that is wrong with a relay.
@@ -175,6 +177,11 @@ impl Reader {
             "rewrite" => Ok(false),
             other => Err(format!("`host` is `{other}`; allowed are keep and rewrite")),
         });
+        let tls = self.take(of("tls"), |text| match text {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(format!("`tls` is `{other}`; allowed are on and off")),
+        });
         match (name, listen, upstream) {
             (Some(name), Some(listen), Some(upstream)) if self.problems.is_empty() => Ok(Spec {
                 name,
@@ -186,6 +193,7 @@ impl Reader {
                 key: key.unwrap_or(HeaderName::from_static("idempotency-key")),
                 replayed: replayed.unwrap_or(HeaderName::from_static("idempotent-replayed")),
                 keep_host: keep_host.unwrap_or(false),
+                tls: tls.unwrap_or(false),
             }),
             _ => Err(Wrong(self.problems)),
         }
@@ -232,21 +240,21 @@ mod tests {
 
     #[test]
     fn the_short_form_and_json_say_the_same() {
-        let text = "pay=127.0.0.1:0,https://api.example.com/v1;class=enforced;key=X-Key;replayed=X-Again;scope=alice;host=keep;timeout=2s";
+        let text = "pay=127.0.0.1:0,https://api.example.com/v1;class=enforced;key=X-Key;replayed=X-Again;scope=alice;host=keep;timeout=2s;tls=on";
         let spec = Spec::parse(text).unwrap();
         let json = json!({"name": "pay", "listen": "127.0.0.1:0", "upstream": "https://api.example.com/v1", "class": "enforced",
-            "key": "x-key", "replayed": "x-again", "scope": "alice", "host": "keep", "timeout": "2s"});
+            "key": "x-key", "replayed": "x-again", "scope": "alice", "host": "keep", "timeout": "2s", "tls": "on"});
         assert_eq!(Spec::from_json(&json).unwrap(), spec);
         assert_eq!(Spec::from_json(&json!(text)).unwrap(), spec);
         assert_eq!(
-            (&*spec.name, spec.class, spec.keep_host),
-            ("pay", Class::KeyEnforced, true)
+            (&*spec.name, spec.class, spec.keep_host, spec.tls),
+            ("pay", Class::KeyEnforced, true, true)
         );
         assert_eq!(spec.scope.unwrap().as_str(), "alice");
         let plain = Spec::parse("a=localhost:9000,http://localhost").unwrap();
         assert_eq!(
-            (plain.class, plain.keep_host, plain.timeout),
-            (Class::KeyAdvisory, false, None)
+            (plain.class, plain.keep_host, plain.tls, plain.timeout),
+            (Class::KeyAdvisory, false, false, None)
         );
         assert_eq!(
             (plain.key.as_str(), plain.replayed.as_str()),
@@ -260,7 +268,7 @@ mod tests {
             ("", vec!["write name=LISTEN,UPSTREAM"]),
             ("a=:1", vec!["write name=LISTEN,UPSTREAM"]),
             (
-                "A.b=1,ftp://x;class=no;scope=~;timeout=1;key=a b;host=x;colour=red;plain;class=no",
+                "A.b=1,ftp://x;class=no;scope=~;timeout=1;key=a b;host=x;tls=yes;colour=red;plain;class=no",
                 vec![
                     "`A.b` is no relay's name",
                     "`1` is no address",
@@ -270,6 +278,7 @@ mod tests {
                     "`timeout` is `1`",
                     "`a b`, which is no header's name",
                     "allowed are keep and rewrite",
+                    "allowed are on and off",
                     "`colour` is no option",
                     "`plain` is no option=value",
                     "`class` is given twice",

@@ -8,12 +8,9 @@ use tokio_util::task::TaskTracker;
 use super::{Shared, http, smtp};
 use crate::ledger::Peer;
 use crate::net::Listen;
-use crate::net::accept::{self, Place, Taken, handshake};
+use crate::net::accept::{self, HTTP_1, Place, Taken, handshake};
 use crate::net::socket::Socket;
 use crate::net::stream::Stream;
-
-/// HTTP/1.1 only, so that an answer and a connection are one thing and a fault never hits a neighbour.
-pub(super) const HTTP_1: &[&[u8]] = &[b"http/1.1"];
 
 /// Says what a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -22,6 +22,7 @@ use super::upstream::operation;
 use crate::attempt::{Kind, Operation};
 use crate::ledger::Peer;
 use crate::net;
+use crate::net::accept::{HTTP_1, handshake};
 use crate::net::http::{Answer, Connection};
 use crate::net::socket::Socket;
 use crate::net::stream::Stream;
@@ -107,7 +108,14 @@ pub(crate) struct Through {
 
 /// Serves one client of the relay's own listener to its end.
 pub(super) async fn serve(door: Arc<Door>, socket: Socket, peer: Peer) {
-    serve_by(door, Stream::Plain(socket), peer, None).await;
+    let stream = Stream::Plain(socket);
+    let stream = match door.relay.spec.tls {
+        false => Some(stream),
+        true => handshake(HTTP_1, stream, &door.relay.house).await,
+    };
+    if let Some(stream) = stream {
+        serve_by(door, stream, peer, None).await;
+    }
 }
 
 async fn serve_by(door: Arc<Door>, stream: Stream, peer: Peer, through: Option<Through>) {

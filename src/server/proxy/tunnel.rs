@@ -12,12 +12,11 @@ use tokio::time::Instant;
 
 use super::Target;
 use crate::ledger::Peer;
-use crate::net::accept::{HANDSHAKE, shake};
+use crate::net::accept::{HANDSHAKE, HTTP_1, shake};
 use crate::net::socket::Socket;
 use crate::net::stream::Stream;
 use crate::relay::{Door, Through};
 use crate::server::Shared;
-use crate::server::accept::HTTP_1;
 use crate::server::http::{self, Tunnel};
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";

@@ -1,5 +1,6 @@
 //! Deliveries: what the suite sends, to receivers that speak raw bytes.
 
+mod faults;
 mod paced;
 mod races;
 mod receiver;

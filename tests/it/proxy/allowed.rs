@@ -1,7 +1,9 @@
 //! An allowed host: bytes go both ways, and either side may end its half first.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use ackdrop::suite::Limits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -145,6 +147,39 @@ async fn what_cannot_be_reached_is_a_gateways_error_with_its_reason() {
                 (https.status, https.text().contains("CONNECT allowed.test:443")),
                 (400, true)
             );
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tunnel_in_which_nothing_moves_is_ended_and_one_that_is_used_is_not() {
+    let (recorder, _) = host(async |mut stream: TcpStream| {
+        let (mut reader, mut writer) = stream.split();
+        tokio::io::copy(&mut reader, &mut writer).await
+    })
+    .await;
+    let limits = Limits {
+        idle: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    with(
+        |b| {
+            allowing(
+                b.limits(limits).connector(Arc::clone(&recorder) as _),
+                &["allowed.test"],
+            )
+        },
+        async |app: &App| {
+            let mut conn = opened(app.connect().await, &ask("allowed.test:7")).await;
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_millis(1_000) {
+                conn.send(b"x").await;
+                assert_eq!(conn.read_exact(1).await, b"x");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            let (rest, _) = within("the end of the tunnel", conn.rest()).await;
+            assert_eq!(rest, b"");
         },
     )
     .await;

@@ -3,7 +3,7 @@
 use wiremock::ResponseTemplate;
 
 use super::support::{received, spec, upstream};
-use crate::support::{App, Call, with};
+use crate::support::{App, Call, End, with};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_passes_through_and_is_counted_as_the_upstream_counts() {
@@ -26,6 +26,34 @@ async fn an_answer_passes_through_and_is_counted_as_the_upstream_counts() {
                 (2, 1, 1, 2)
             );
             assert_eq!((app.effects("request"), received(&server).await), (1, 2));
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_may_be_spoken_to_inside_tls() {
+    let server = upstream(ResponseTemplate::new(201).set_body_string("made")).await;
+    with(
+        |b| b.relay(spec("pay", &server.uri(), ";tls=on")),
+        async |app: &App| {
+            let mut conn = app.connect_tls(app.relay("pay")).await;
+            for _ in 0..2 {
+                conn.send(&Call::post("/").body("x").bytes()).await;
+                assert_eq!(conn.answer().await.text(), "made");
+            }
+            let lost = Call::post("/").fault("forward-then-drop-response; how=reset");
+            conn.send(&lost.bytes()).await;
+            assert_eq!(conn.rest().await, (vec![], End::Reset));
+            assert_eq!((app.effects("request"), received(&server).await), (3, 3));
+            assert!(
+                app.suite
+                    .relays()
+                    .get("pay")
+                    .unwrap()
+                    .url()
+                    .starts_with("https://127.0.0.1:")
+            );
         },
     )
     .await;

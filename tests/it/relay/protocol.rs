@@ -178,12 +178,16 @@ async fn leave_to_send_is_given_by_the_upstream() {
         |b| b.relay(spec("pay", &raw.url(), "")),
         async |app: &App| {
             let call = |path: &str| Call::post(path).header("expect", "100-continue").body("hello");
-            for path in ["/yes", "/silent"] {
-                let mut conn = app.to("pay").await;
-                conn.send(&call(path).head()).await;
-                assert_eq!(conn.read_exact(CONTINUE.len()).await, CONTINUE, "{path}");
+            let (mut silent, mut yes) = (app.to("pay").await, app.to("pay").await);
+            silent.send(&call("/silent").head()).await;
+            yes.send(&call("/yes").head()).await;
+            assert_eq!(yes.read_exact(CONTINUE.len()).await, CONTINUE);
+            // The upstream's own word came first: of one that says nothing it is not waited for as long as this.
+            assert!(silent.is_silent(Duration::from_millis(100)).await);
+            assert_eq!(silent.read_exact(CONTINUE.len()).await, CONTINUE);
+            for mut conn in [yes, silent] {
                 conn.send(b"hello").await;
-                assert_eq!(conn.answer().await.status, 201, "{path}");
+                assert_eq!(conn.answer().await.status, 201);
             }
             let mut conn = app.to("pay").await;
             conn.send(&call("/no").head()).await;

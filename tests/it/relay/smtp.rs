@@ -466,6 +466,21 @@ async fn what_cannot_be_followed_is_relayed_as_it_is_and_noted() {
     with(
         |b| b.relay(spec("echo", &format!("smtp://{}", echo.addr), "")),
         async |app: &App| {
+            for rule in [
+                json!({"provider": "echo", "mode": "drop-after-commit"}),
+                json!({"mode": "hold-after-commit", "scope": "default"}),
+                json!({"provider": "echo", "mode": "drop-after-commit", "scope": "alice"}),
+                json!({"provider": "stripe", "mode": "drop-after-commit"}),
+                json!({"mode": "duplicate"}),
+            ] {
+                app.fault(rule).await;
+            }
+            let blind = async || {
+                let listed = app.admin(Call::get("/_faults")).await["faults"].clone();
+                let rules = listed.as_array().unwrap().iter();
+                rules.map(|rule| rule["blind"].is_string()).collect::<Vec<_>>()
+            };
+            assert_eq!(blind().await, [false; 5]);
             for (n, garbage) in [
                 "BDAT x\r\nanything\r\n",
                 "WIBBLE\r\nand more\0\r\n",
@@ -493,6 +508,7 @@ async fn what_cannot_be_followed_is_relayed_as_it_is_and_noted() {
                 );
                 assert_eq!(entries[n].outcome, Some(Outcome::Unknown));
             }
+            assert_eq!(blind().await, [true, true, false, false, false]);
         },
     )
     .await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ackdrop::Suite;
-use ackdrop::ledger::Outcome;
+use ackdrop::ledger::{Fate, Outcome};
 use ackdrop::suite::Limits;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -149,7 +149,15 @@ async fn a_request_that_breaks_off_is_incomplete() {
                     conn.leave(leave).await;
                     app.settled().await;
                     let entry = app.entries().pop().unwrap();
-                    assert_eq!(entry.outcome, Some(Outcome::Incomplete), "{chunked} {leave:?}");
+                    let said = (entry.outcome, entry.fate);
+                    assert_eq!(
+                        said,
+                        (Some(Outcome::Incomplete), Some(Fate::Lost)),
+                        "{chunked} {leave:?}"
+                    );
+                    let relayed = entry.relayed.unwrap();
+                    assert_eq!((relayed.up, relayed.request_end), (5, None), "{chunked} {leave:?}");
+                    assert!(relayed.client_left.is_some(), "{chunked} {leave:?}");
                 }
                 let mut slow = app.to("pay").await;
                 slow.send(half(chunked).as_bytes()).await;

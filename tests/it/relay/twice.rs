@@ -4,7 +4,7 @@ use ackdrop::Suite;
 use ackdrop::store::Scope;
 use serde_json::json;
 
-use super::support::spec;
+use super::support::{Raw, spec};
 use crate::support::{App, Call, with};
 
 /// The modes; and how many of the first calls never reach the upstream.
@@ -93,6 +93,42 @@ async fn an_advisory_upstream_does_it_twice_and_the_relay_says_so() {
                 );
                 assert_eq!(hooks.stats().effects["delivery"], 2 * (n as u64 + 1), "{mode}");
             }
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_is_what_carries_the_header_that_was_named_and_no_error_or_look_up() {
+    let answer = |status: &str, header: &str| {
+        format!("HTTP/1.1 {status}\r\n{header}: true\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    };
+    let usual = Raw::saying(answer("200 OK", "idempotent-replayed")).await;
+    let own = Raw::saying(answer("200 OK", "x-seen-before")).await;
+    let error = Raw::saying(answer("409 Conflict", "x-seen-before")).await;
+    with(
+        |b| {
+            b.relay(spec("usual", &usual.url(), ""))
+                .relay(spec("own", &own.url(), ";replayed=X-Seen-Before"))
+                .relay(spec("other", &usual.url(), ";replayed=X-Seen-Before"))
+                .relay(spec("unnamed", &own.url(), ""))
+                .relay(spec("error", &error.url(), ";replayed=X-Seen-Before"))
+        },
+        async |app: &App| {
+            for (relay, expected) in [
+                ("usual", (0, 1, 0)),
+                ("own", (0, 1, 0)),
+                ("other", (1, 0, 0)),
+                ("unnamed", (1, 0, 0)),
+                ("error", (0, 0, 1)),
+            ] {
+                app.through(relay, Call::post("/").body("x")).await;
+                app.through(relay, Call::get("/")).await;
+                let counts = app.counts(relay).await;
+                assert_eq!((counts.accepted, counts.replayed, counts.refused), expected, "{relay}");
+                assert_eq!(counts.read, 1, "{relay}");
+            }
+            assert_eq!(app.effects("request"), 2);
         },
     )
     .await;
