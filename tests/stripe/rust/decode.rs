@@ -141,7 +141,7 @@ fn taker(value: &Value) -> Result<Take, String> {
         return row.map(|row| row.1).ok_or(format!("a deleted {kind} has no type"));
     }
     let row = KINDS.iter().find(|row| row.0 == kind);
-    let row = row.ok_or(format!("{object} of `{kind}` has no type"))?;
+    let row = row.ok_or(format!("`{kind}` has no type"))?;
     Ok(match object {
         "list" => row.2,
         "search_result" => row.3,

@@ -25,18 +25,18 @@ fn value(text: &mut Text<'_>) -> Shown {
     }
     while text.next_if(|c| !" ({[,)}]".contains(*c)).is_some() {}
     let spaced = text.next_if_eq(&' ').is_some();
-    match text.next_if(|c| if spaced { *c == '{' } else { "({[".contains(*c) }) {
+    match text.next_if(|c| (if spaced { "{[" } else { "({[" }).contains(*c)) {
         Some('{') => Shown::Fields(fields(text)),
-        Some('[') => Shown::List(items(text, ']')),
+        Some('[') => Shown::List(items(text)),
         // What only wraps a value is that value.
-        Some(_) => items(text, ')').pop().unwrap_or(Shown::Leaf),
+        Some(_) => items(text).pop().unwrap_or(Shown::Leaf),
         None => Shown::Leaf,
     }
 }
 
-fn items(text: &mut Text<'_>, end: char) -> Vec<Shown> {
+fn items(text: &mut Text<'_>) -> Vec<Shown> {
     let mut found = Vec::new();
-    while between(text, end) {
+    while between(text) {
         found.push(value(text));
     }
     found
@@ -44,7 +44,7 @@ fn items(text: &mut Text<'_>, end: char) -> Vec<Shown> {
 
 fn fields(text: &mut Text<'_>) -> BTreeMap<String, Shown> {
     let mut found = BTreeMap::new();
-    while between(text, '}') {
+    while between(text) {
         let name = if text.peek() == Some(&'"') {
             quoted(text)
         } else {
@@ -57,10 +57,10 @@ fn fields(text: &mut Text<'_>) -> BTreeMap<String, Shown> {
     found
 }
 
-/// Passes over what separates two values, and over the end; tells whether another value follows.
-fn between(text: &mut Text<'_>, end: char) -> bool {
+/// Passes over what separates two values, and over the end of all of them; tells whether another value follows.
+fn between(text: &mut Text<'_>) -> bool {
     while text.next_if(|c| ", ".contains(*c)).is_some() {}
-    text.next_if_eq(&end).is_none() && text.peek().is_some()
+    text.next_if(|c| ")}]".contains(*c)).is_none() && text.peek().is_some()
 }
 
 fn quoted(text: &mut Text<'_>) -> String {
