@@ -22,7 +22,7 @@ def expect(what, got, wanted):
 
 def expect_same(what, before, after):
     """Compares rows of the table and names what changed."""
-    changed = [f'{name} {old!r} -> {new[name]!r}' for one, new in zip(before, after) for name, old in one.items() if new[name] != old and name not in ('updated_at', 'alerted_at')]
+    changed = [f'{name} {old!r} -> {new[name]!r}' for one, new in zip(before, after) for name, old in one.items() if new[name] != old and name not in ('updated_at', 'alerting_at', 'alerted_at')]
     expect(f'what changed {what}', changed, [])
     expect(f'rows {what}', len(after), len(before))
 
@@ -210,6 +210,9 @@ def drops_after(world, kind):
     fresh(world)
     world.fault(mode='forward-then-drop-response', on=1, **kind.call)
     world.post(kind.name, **ORDER)
+    if not kind.enforced:
+        marks = [name for name in ('handle', 'execution_id') if world.jobs()[0][name]]
+        expect('what was written before the effect', marks, ['handle', 'execution_id'])
     world.sweep()
     if kind.enforced or kind.name == 'stripe-node':
         unchanged_by_sweeps(world)
@@ -467,8 +470,8 @@ def late_worker(world, kind):
     return settled(world, kind, 1, state)
 
 
-def late_sweeper(world):
-    """The sweeper's list is held, the late worker ends the job, the list is lost: the sweeper changes nothing."""
+def late_sweeper(world, then):
+    """The sweeper's list is held, the late worker ends the job, the list is answered or lost: the sweeper changes nothing."""
     kind = KINDS['stripe-node']
     fresh(world)
     world.fault(mode='hold-after-commit', on=1, **kind.call)
@@ -484,10 +487,32 @@ def late_sweeper(world):
         before = world.jobs()
         expect('state after the worker', before[0]['state'], 'done')
         for id in set(both) - set(first):
-            world.admin(f'_holds/{id}/release', {'then': 'drop'})
+            world.admin(f'_holds/{id}/release', {'then': then})
         sweep.result()
     expect_same('by the late sweeper', before, world.jobs())
     return settled(world, kind, 1, 'done')
+
+
+def late_human(world):
+    """Bob resolves a job while Alice, who was a moment earlier, is still waiting for the evidence: hers changes nothing."""
+    kind = KINDS['stripe-node']
+    fresh(world)
+    world.fault(mode='fail-before-forward', on=1, **kind.call)
+    world.post(kind.name, **ORDER)
+    world.sweep()
+    settled(world, kind, 0, 'review')
+    key = world.jobs()[0]['key']
+    world.fault(mode='hold-before-commit', on=1, provider='stripe', operation='charges.list')
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, let_go(world):
+        alice = pool.submit(world.post, 'resolve', key=key, by='alice', again=True)
+        ids = held(world)
+        world.post('resolve', key=key, by='bob', again=True)
+        before = world.jobs()
+        expect('resolution', before[0]['resolution'], 'not found, sent again by bob')
+        release(world, ids)
+        alice.result()
+    expect_same('by the late human', before, world.jobs())
+    return settled(world, kind, 1, 'done', rows=2)
 
 
 def taken_before_mark(world, kind):
@@ -526,6 +551,18 @@ def fresh_claim(world, kind):
         unchanged_by_sweeps(world)
         release(world, ids)
     return settled(world, kind, 1, 'done')
+
+
+def claim_of_50_minutes(world):
+    """How long a claim may be at work is a parameter, 45 minutes by default."""
+    kind = KINDS['mail']
+    fresh(world)
+    world.post('mail-before', **ORDER)
+    world.change("claimed_at = claimed_at - interval '50 minutes'")
+    world.sweep(stale_after_minutes=60)
+    settled(world, kind, 1, 'claimed')
+    world.sweep()
+    return settled(world, kind, 1, 'review')
 
 
 def key_too_old(world, found):
@@ -571,6 +608,37 @@ def alert_lost(world):
     expect('alerts', len(deliveries(world, 'alert')), 1)
     effects, state = settled(world, kind, 1, 'review')
     return effects, f'{state}, 1 alert'
+
+
+def alert_crashed(world):
+    """A sweeper that dies between taking an alert and giving it: a later sweep gives it, not the next one beside it."""
+    kind = KINDS['mail']
+    fresh(world)
+    world.fault(mode='forward-then-drop-response', on=1, **kind.call)
+    world.post(kind.name, **ORDER)
+    world.post('sweep-crash')
+    world.sweep()
+    expect('alerts', len(deliveries(world, 'alert')), 0)
+    world.change("alerting_at = alerting_at - interval '1 hour'")
+    world.sweep()
+    world.sweep()
+    expect('alerts', len(deliveries(world, 'alert')), 1)
+    effects, state = settled(world, kind, 1, 'review')
+    return effects, f'{state}, 1 alert'
+
+
+def resolve_crashed(world):
+    """A resend is never lost and never doubled: n8n dies between sending again and closing the job."""
+    kind = KINDS['mail']
+    fresh(world)
+    world.fault(mode='fail-before-forward', on=1, **kind.call)
+    world.post(kind.name, **ORDER)
+    world.sweep()
+    key = world.jobs()[0]['key']
+    world.post('resolve-crash', key=key, by='alice', again=True)
+    expect('states', [job['state'] for job in world.jobs()], ['review', 'done'])
+    world.post('resolve', key=key, by='alice', again=True)
+    return settled(world, kind, 1, 'done', rows=2)
 
 
 def long_pending(world, kind):

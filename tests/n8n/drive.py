@@ -29,6 +29,8 @@ def variants(originals):
     for kind in KINDS.values():
         yield flows.throws(flows.made_from(originals[kind.file], 'before'), kind.node if kind.name != 'order' else 'Look up')
         yield flows.throws(flows.made_from(originals[kind.file], 'after'), 'Receipt')
+    yield flows.throws(flows.made_from(originals['sweeper'], 'crash'), 'Any alert?')
+    yield flows.throws(flows.made_from(originals['resolve'], 'crash'), 'Send again')
     for kind in ADVISORY:
         yield flows.waits_for_lock(flows.made_from(originals[kind.file], 'locked'), 'Claimed?')
 
@@ -51,6 +53,7 @@ def steady(trigger, scheduled):
     for kind in every:
         yield 'c', kind.workflow, 'throws before the receipt', functools.partial(cases.throws_before_receipt, kind=kind)
         yield 'c', kind.workflow, 'throws after the receipt', functools.partial(cases.throws_after_receipt, kind=kind)
+    yield 'c', '9 resolve', 'throws before it closes the job', cases.resolve_crashed
     naive = '1 naive ✗'
     stripe, smtp = {'provider': 'stripe'}, {'provider': 'smtp'}
     drop = 'forward-then-drop-response'
@@ -70,16 +73,20 @@ def steady(trigger, scheduled):
     yield 'g', 'n8n: Stripe Trigger', 'signed, doubled, badly signed', functools.partial(cases.stripe_trigger, flow=trigger)
     for kind in every:
         yield 'h', kind.workflow, 'late worker after a sweep', functools.partial(cases.late_worker, kind=kind)
-    yield 'h', '6 sweeper', 'late sweeper after the worker', cases.late_sweeper
+    for then, fault in (('answer', 'late sweeper after the worker'), ('drop', 'late sweeper, its list lost')):
+        yield 'h', '6 sweeper', fault, functools.partial(cases.late_sweeper, then=then)
+    yield 'h', '9 resolve', 'two humans, one late', cases.late_human
     for kind in ADVISORY:
         yield 'h', kind.workflow, 'taken between claim and mark', functools.partial(cases.taken_before_mark, kind=kind)
     for kind in every:
         yield 'i', kind.workflow, 'swept while at work', functools.partial(cases.fresh_claim, kind=kind)
+    yield 'i', '6 sweeper', 'a claim of 50 minutes', cases.claim_of_50_minutes
     yield 'i', '6 sweeper', 'key 25 h old, payment there', functools.partial(cases.key_too_old, found=True)
     yield 'i', '6 sweeper', 'key 25 h old, payment not there', functools.partial(cases.key_too_old, found=False)
     for name in ('mail', 'notify'):
         yield 'i', KINDS[name].workflow, 'review, three sweeps, two at once', functools.partial(cases.one_alert, kind=KINDS[name])
     yield 'i', '6 sweeper', 'alert refused once', cases.alert_lost
+    yield 'i', '6 sweeper', 'throws before the alert', cases.alert_crashed
     for kind in ENFORCED:
         yield 'i', kind.workflow, 'provider down for four sweeps', functools.partial(cases.long_pending, kind=kind)
     yield 'i', '6 sweeper', 'by its schedule', functools.partial(cases.on_schedule, flow=scheduled)

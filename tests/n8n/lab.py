@@ -1,8 +1,10 @@
 """The lab on this machine: one PostgreSQL, one ackdrop, and worlds with an n8n each."""
 
+import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -29,9 +31,12 @@ class Broken(Exception):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """Finds a port below those that the system gives to clients: one of them could be taken before its server has come up."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(('127.0.0.1', port))
+            return port
 
 
 def until(what, done, patience=PATIENCE, pause=0.1):

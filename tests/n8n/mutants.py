@@ -77,11 +77,16 @@ def of_sweeper():
         ('takes jobs in any state', 'takesall', lambda flow: flows.edited(flow, 'Take', "WHERE state = 'pending' OR state = 'claimed' AND claimed_at < now() - make_interval(mins => $1::int)", 'WHERE $1::int > 0'),
          functools.partial(cases.passes, kind=payment)),
         ('forgets receipts', 'receipts', lambda flow: flows.edited(flow, 'Take', "WHEN provider_ref IS NOT NULL THEN 'done'", ''), functools.partial(cases.throws_after_receipt, kind=payment)),
-        ('puts back without a state condition', 'putsback', lambda flow: flows.edited(flow, 'Back to pending', "AND state = 'claimed'", ''), cases.late_sweeper),
+        ('puts back without a state condition', 'putsback', lambda flow: flows.edited(flow, 'Back to pending', "AND state = 'claimed'", ''), functools.partial(cases.late_sweeper, then='drop')),
+        ('settles without a state condition', 'settles', lambda flow: flows.edited(flow, 'Settle', "AND state = 'claimed'", ''), functools.partial(cases.late_sweeper, then='answer')),
         ('alerts each time', 'alerts', lambda flow: flows.edited(flow, 'Take alerts', 'alerted_at IS NULL AND', ''), functools.partial(cases.one_alert, kind=mail)),
         ('never tells of long pending', 'shrugs', lambda flow: flows.edited(flow, 'Take alerts', "OR state = 'pending' AND sweeps >= $1::int", 'OR $1::int < 0'), functools.partial(cases.long_pending, kind=payment)),
     ):
         yield Mutant(f'6 sweeper: {name}', suffix, 'sweeper', 'sweep', breaks, case)
 
 
-ALL = [*of_workers(), *of_sweeper()]
+def of_resolve():
+    yield Mutant('9 resolve: closes without its state condition', 'closes', 'resolve', 'resolve', lambda flow: flows.edited(flow, 'Close', "AND state = 'review'", ''), cases.late_human)
+
+
+ALL = [*of_workers(), *of_sweeper(), *of_resolve()]
