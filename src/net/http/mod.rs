@@ -101,6 +101,14 @@ impl Connection {
         }
     }
 
+    /// Takes in that the client has left: it is gone, unless an answer is on its way.
+    pub(crate) fn left(&self) {
+        self.left.store(true, Ordering::Relaxed);
+        if !self.gauge.is_answering() {
+            self.gone.cancel();
+        }
+    }
+
     /// Says how the connection is to end, once its requests are over.
     pub(crate) fn end(&self, ending: Ending) -> Ended {
         *self.next() = Some(Next::End(ending));
@@ -241,10 +249,7 @@ impl Driver<'_> {
 /// Watches for the client's leaving, on our own handle of the socket: hyper does not see it while pipelined bytes wait.
 async fn watch(connection: &Connection, socket: &Socket) -> std::convert::Infallible {
     socket.left().await;
-    connection.left.store(true, Ordering::Relaxed);
-    if !connection.gauge.is_answering() {
-        connection.gone.cancel();
-    }
+    connection.left();
     std::future::pending().await
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Received {
     pub(super) answered: CancellationToken,
     /// Cancelled when the answer is over: what has not been sent by now is not wanted.
     pub(super) over: CancellationToken,
+    /// Cancelled when the client has left in the middle of the body.
+    pub(super) left: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -102,6 +104,7 @@ impl Received {
             wanted: CancellationToken::new(),
             answered: CancellationToken::new(),
             over: CancellationToken::new(),
+            left: CancellationToken::new(),
         })
     }
 
@@ -134,6 +137,14 @@ impl Received {
         state.part.extend_from_slice(&data[..room.min(data.len())]);
         state.last = Instant::now();
         state.clients_turn = false;
+    }
+
+    /// Takes in that the client was seen to leave, maybe before whoever watches its connection has seen it.
+    fn client_left(&self) {
+        self.left.cancel();
+        self.ledger.update(self.id, |entry| {
+            entry.note_relayed(|relayed, now| _ = relayed.client_left.get_or_insert(now));
+        });
     }
 
     fn end(&self, broken: Option<Broken>) {
@@ -300,11 +311,13 @@ impl Body for Upload {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.end(Some(if is_malformed(&error) {
+                let broken = if is_malformed(&error) {
                     Broken::Malformed
                 } else {
+                    this.received.client_left();
                     Broken::Cut
-                }));
+                };
+                this.end(Some(broken));
                 Poll::Ready(Some(Err(BrokenOff)))
             }
             Poll::Ready(None) => Poll::Ready(this.ended().err().map(Err)),

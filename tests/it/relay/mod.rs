@@ -1,5 +1,6 @@
 //! Relays: the same faults and the same ledger before providers that are no mocks.
 
+mod cut;
 mod endless;
 mod http;
 mod modes;
