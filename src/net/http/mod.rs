@@ -50,8 +50,6 @@ pub(crate) struct Connection {
     gauge: Gauge,
     /// Cancelled when the client leaves before the first byte of an answer.
     pub(crate) gone: CancellationToken,
-    /// Cancelled when the connection was given up: whatever was still to be read from it is cut off.
-    pub(crate) given_up: CancellationToken,
     /// Whether the client left, even if an answer was on its way then.
     left: AtomicBool,
     next: Mutex<Option<Next>>,
@@ -88,7 +86,6 @@ impl Connection {
             local: socket.local_addr().ok(),
             gauge: Gauge::default(),
             gone: CancellationToken::new(),
-            given_up: CancellationToken::new(),
             left: AtomicBool::new(false),
             next: Mutex::default(),
         }
@@ -234,8 +231,6 @@ impl Driver<'_> {
                 drop(tokio::time::timeout(GRACE, rest).await);
             }
         }
-        // Said first: a body whose connection is dropped would look as if it had come to its end.
-        connection.given_up.cancel();
         let parts = hyper.into_parts();
         let wire = parts.io.into_inner();
         Driven {

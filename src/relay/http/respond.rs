@@ -93,7 +93,7 @@ async fn attempt(
         entry.relayed = Some(Box::new(Relayed::default()));
     });
     let received = Received::new(&ticket, whole.request.recordable().0);
-    let mut upload = Upload::new(incoming, &head, Arc::clone(&received), connection, house, &read);
+    let mut upload = Upload::new(incoming, &head, Arc::clone(&received), house, &read);
     if house.way.rules.look_into_bodies(door.relay.about.name) {
         match upload.look_ahead(LOOKED_INTO).await {
             Ok(Some(body)) => whole.request.body = body,

@@ -99,7 +99,7 @@ async fn by_a_client_that_leaves() {
     .await;
 }
 
-/// Here it is not the client that ends the connection, and nothing of hyper's tells the body that it was cut off.
+/// Here it is not the client that ends the connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn by_a_relay_that_is_stopped() {
     for framed in Framed::BOTH {
