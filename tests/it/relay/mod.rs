@@ -2,6 +2,7 @@
 
 mod cut;
 mod endless;
+mod hostile;
 mod http;
 mod modes;
 mod protocol;
@@ -10,3 +11,4 @@ mod smtp;
 pub(crate) mod support;
 mod trouble;
 mod twice;
+mod unasked;
