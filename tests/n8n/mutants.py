@@ -1,0 +1,86 @@
+"""The guards of the lab's workflows, each broken once: the case that looks at it must turn red, and for a wrong count or state."""
+
+import dataclasses
+import functools
+from typing import Callable
+
+import cases
+import flows
+from cases import ADVISORY, KINDS, Wrong
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """Is a copy of a workflow with one guard broken, and the case that must see it."""
+
+    name: str
+    suffix: str
+    workflow: str
+    path: str
+    breaks: Callable
+    case: Callable
+
+    def made(self, originals):
+        return self.breaks(flows.made_from(originals[self.workflow], self.suffix))
+
+    def try_on(self, world, book):
+        world.instead = {self.path: f'{self.path}-{self.suffix}'}
+        try:
+            told = self.case(world)
+        except Wrong as wrong:
+            book.say(True, f'm  {self.name}: red, as it must be ({wrong})')
+        except Exception as error:
+            book.wrong('m', self.name, 'broken for another reason', error)
+        else:
+            book.say(False, f'm  {self.name}: still green ({told})')
+        finally:
+            world.instead = {}
+
+
+def stateless(flow):
+    for name in ('Receipt', 'Done'):
+        flows.edited(flow, name, "AND state = 'claimed'", '')
+    return flow
+
+
+def unlooked(flow):
+    return flows.always(flows.waits_for_lock(flow, 'Claimed?'), 'Still ours?')
+
+
+def split_at_commas(flow):
+    """Gives the claim's parameters as one string, which n8n splits."""
+    options = flows.node(flow, 'Claim')['parameters']['options']
+    options['queryReplacement'] = options['queryReplacement'].replace('{{ [', '{{ (').replace(', JSON.stringify($json.body)] }}', ") + ',{}' }}")
+    return flow
+
+
+def of_workers():
+    """Breaks the same guards in every correct workflow."""
+    for kind in KINDS.values():
+        told = functools.partial(Mutant, workflow=kind.file)
+        yield told(f'{kind.workflow}: no claim', 'noclaim', path=kind.name, breaks=lambda flow: flows.always(flow, 'Claimed?'), case=functools.partial(cases.delivered_at_once, kind=kind, copies=20))
+        yield told(f'{kind.workflow}: done without its state condition', 'nostate', path=kind.name, breaks=stateless, case=functools.partial(cases.late_worker, kind=kind))
+        yield told(f'{kind.workflow}: parameters as a string', 'commas', path=kind.name, breaks=split_at_commas, case=functools.partial(cases.keys_with_commas, kind=kind))
+    for kind in ADVISORY:
+        yield Mutant(f'{kind.workflow}: no look at whose job it is', 'nomark', kind.file, f'{kind.name}-locked', unlooked, functools.partial(cases.taken_before_mark, kind=kind))
+
+
+def of_sweeper():
+    mail, payment = KINDS['mail'], KINDS['payment']
+    for name, suffix, breaks, case in (
+        ('resends mails', 'resends', flows.mails_again, functools.partial(cases.drops_after, kind=mail)),
+        ("charges the Stripe node's again", 'charges', lambda flow: flows.edited(flow, 'Take', "WHEN kind = 'stripe-node' THEN 'look up'", "WHEN kind = 'stripe-node' THEN 'charge again'"),
+         functools.partial(cases.drops_after, kind=KINDS['stripe-node'])),
+        ('uses a key of any age', 'oldkeys', lambda flow: flows.edited(flow, 'Take', 'hours => $2::int', 'hours => 1000 + $2::int'), functools.partial(cases.key_too_old, found=True)),
+        ('takes fresh claims', 'fresh', lambda flow: flows.edited(flow, 'Take', 'AND claimed_at < now() - make_interval(mins => $1::int)', 'AND $1::int > 0'), functools.partial(cases.fresh_claim, kind=mail)),
+        ('takes jobs in any state', 'takesall', lambda flow: flows.edited(flow, 'Take', "WHERE state = 'pending' OR state = 'claimed' AND claimed_at < now() - make_interval(mins => $1::int)", 'WHERE $1::int > 0'),
+         functools.partial(cases.passes, kind=payment)),
+        ('forgets receipts', 'receipts', lambda flow: flows.edited(flow, 'Take', "WHEN provider_ref IS NOT NULL THEN 'done'", ''), functools.partial(cases.throws_after_receipt, kind=payment)),
+        ('puts back without a state condition', 'putsback', lambda flow: flows.edited(flow, 'Back to pending', "AND state = 'claimed'", ''), cases.late_sweeper),
+        ('alerts each time', 'alerts', lambda flow: flows.edited(flow, 'Take alerts', 'alerted_at IS NULL AND', ''), functools.partial(cases.one_alert, kind=mail)),
+        ('never tells of long pending', 'shrugs', lambda flow: flows.edited(flow, 'Take alerts', "OR state = 'pending' AND sweeps >= $1::int", 'OR $1::int < 0'), functools.partial(cases.long_pending, kind=payment)),
+    ):
+        yield Mutant(f'6 sweeper: {name}', suffix, 'sweeper', 'sweep', breaks, case)
+
+
+ALL = [*of_workers(), *of_sweeper()]
