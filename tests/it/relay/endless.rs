@@ -58,7 +58,7 @@ async fn what_is_left_is_taken_in_no_longer_than_a_hang_lasts() {
     with(
         |b| {
             b.hang_cap(Duration::from_millis(200))
-                .relay(spec("pay", &raw.url(), ";timeout=100ms"))
+                .relay(spec("pay", &raw.url(), ";timeout=1s"))
         },
         async |app: &App| {
             let mut conn = app.to("pay").await;
