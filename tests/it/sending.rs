@@ -70,8 +70,9 @@ async fn who_reads_slowly_to_the_end_is_answered_once_all_has_left() {
             fill(app).await;
             let before = app.counts("orders").await.answered;
             for mut conn in app.connect_both().await {
+                conn.keep_little();
                 let mut left = begin(&mut conn, &list()).await;
-                // What the kernel can hold of it is less than that.
+                // What both ends of the connection can hold of it is less than that.
                 while left > 16 << 20 {
                     conn.read_exact(1 << 20).await;
                     left -= 1 << 20;
