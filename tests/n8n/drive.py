@@ -1,6 +1,6 @@
 """Runs the crash tests and prints one table: workflow × fault → effects, final state.
 
-    drive.py NODE N8N POSTGRES_BIN [--passes N] [--only LETTERS]
+    drive.py NODE N8N POSTGRES_BIN [--passes N] [--only LETTERS] [--keep] [--write]
 
 The letters are those of README.md, m the guards that are broken on purpose, s the mail that hangs for 600 s.
 """
@@ -42,7 +42,7 @@ def steady(trigger, scheduled):
         yield 'a', kind.workflow, 'ids 17,a and 17,b', functools.partial(cases.keys_with_commas, kind=kind)
         yield 'a', kind.workflow, 'an event without an id', functools.partial(cases.no_event_id, kind=kind)
     for copies in (2, 20):
-        yield 'a', '8 gate as published  ✗', f'{copies} deliveries at once', functools.partial(cases.published_gate, copies=copies)
+        yield 'a', '8 gate as published ✗', f'{copies} deliveries at once', functools.partial(cases.published_gate, copies=copies)
     for kind in every:
         yield 'b', kind.workflow, 'forward-and-respond', functools.partial(cases.passes, kind=kind)
         yield 'b', kind.workflow, 'fail-before-forward', functools.partial(cases.fails_before, kind=kind)
@@ -51,7 +51,7 @@ def steady(trigger, scheduled):
     for kind in every:
         yield 'c', kind.workflow, 'throws before the receipt', functools.partial(cases.throws_before_receipt, kind=kind)
         yield 'c', kind.workflow, 'throws after the receipt', functools.partial(cases.throws_after_receipt, kind=kind)
-    naive = '1 naive  ✗'
+    naive = '1 naive ✗'
     stripe, smtp = {'provider': 'stripe'}, {'provider': 'smtp'}
     drop = 'forward-then-drop-response'
     for fault, rules, charges, mails, copies in (
@@ -91,6 +91,7 @@ class Book:
     def __init__(self):
         self.lock = threading.Lock()
         self.passed = self.failed = 0
+        self.rows = {}
 
     def say(self, held, text):
         with self.lock:
@@ -99,7 +100,18 @@ class Book:
             print(('ok   ' if held else 'FAIL ') + text, flush=True)
 
     def row(self, letter, workflow, fault, effects, state, seconds):
-        self.say(True, f'{letter}  {workflow:<26} {fault:<34} {effects!s:<22} {state}  [{seconds:.1f} s]')
+        told = (str(effects), state)
+        before = self.rows.setdefault((letter, workflow, fault), told)
+        if told == before:
+            self.say(True, f'{letter}  {workflow}, {fault}: {effects}, {state}  [{seconds:.1f} s]')
+        else:
+            self.say(False, f'{letter}  {workflow}, {fault}: {told}, and {before} in the pass before')
+
+    def table(self):
+        """Draws what was measured, by letter and in the order of the first pass."""
+        lines = [('', 'workflow', 'fault', 'effects', 'final state'), ('---',) * 5]
+        lines += [(*key, *told) for key, told in sorted(self.rows.items(), key=lambda row: row[0][0])]
+        return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
 
     def case(self, world, letter, workflow, fault, do):
         began = time.monotonic()
@@ -110,7 +122,7 @@ class Book:
         self.row(letter, workflow, fault, effects, state, time.monotonic() - began)
 
     def wrong(self, letter, workflow, fault, error):
-        self.say(False, f'{letter}  {workflow:<26} {fault:<34} {error}')
+        self.say(False, f'{letter}  {workflow}, {fault}: {error}')
         if not isinstance(error, (Wrong, lab.Broken)):
             traceback.print_exception(error)
 
@@ -146,9 +158,25 @@ def run_killed(world, book, options):
     for _ in range(options.passes):
         if 'd' in options.only:
             book.several(world, 'd', 'SIGKILL, answer held', cases.killed_while_held)
-            book.case(world, 'd', '1 naive  ✗', 'SIGKILL, answer held, sent again', cases.naive_killed_while_held)
+            book.case(world, 'd', '1 naive ✗', 'SIGKILL, answer held, sent again', cases.naive_killed_while_held)
         if 'f' in options.only:
             book.several(world, 'f', 'SIGKILL in the wait', cases.waits_and_a_crash)
+
+
+PAGE = pathlib.Path(__file__).parent / 'README.md'
+BEGIN, END = '<!-- measured -->\n', '<!-- end -->\n'
+
+
+def compare(book, write):
+    """Holds the page's table to what was measured, or writes it anew."""
+    head, rest = PAGE.read_text().split(BEGIN)
+    _, tail = rest.split(END)
+    page = head + BEGIN + book.table() + END + tail
+    if write:
+        PAGE.write_text(page)
+    elif page != PAGE.read_text():
+        return book.say(False, 'the table of README.md is not what was measured; --write writes it anew')
+    book.say(True, 'the table of README.md is what was measured')
 
 
 def stop(*_):
@@ -164,6 +192,8 @@ def main():
     parser.add_argument('postgres')
     parser.add_argument('--passes', type=int, default=2)
     parser.add_argument('--only', default='abcdefghims')
+    parser.add_argument('--keep', action='store_true', help='keep the logs and say where they are')
+    parser.add_argument('--write', action='store_true', help='write the table of README.md anew')
     options = parser.parse_args()
     book = Book()
     began = time.monotonic()
@@ -173,7 +203,7 @@ def main():
     scheduled = flows.every_second(flows.made_from(lab.workflows()['sweeper'], 'schedule'))
     trigger = tests.pop('stripe-trigger')
     everything = [*originals.values(), *variants(originals), *tests.values(), *(mutant.made(originals) for mutant in mutants.ALL)]
-    with lab.Lab(os.environ['SUITE_BIN'], options.node, options.n8n, options.postgres) as here:
+    with lab.Lab(os.environ['SUITE_BIN'], options.node, options.n8n, options.postgres, options.keep) as here:
         steady_world = lab.World(here, 'steady', everything, asleep=[trigger, scheduled])
         killed_world = lab.World(here, 'killed', [*originals.values(), tests['wait']])
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -184,8 +214,10 @@ def main():
                         one.result()
                     except Exception as error:
                         book.wrong('-', 'the lab', 'setting up', error)
+    print(book.table())
+    if set(parser.get_default('only')) <= set(options.only):
+        compare(book, options.write)
     print(f'took {time.monotonic() - began:.0f} s')
-    print(f'{book.passed} passed, {book.failed} failed')
     sys.exit(book.failed > 0 or book.passed == 0)
 
 

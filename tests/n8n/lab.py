@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -17,6 +18,8 @@ import urllib.request
 HERE = pathlib.Path(__file__).parent
 SOURCE = HERE.parent.parent / 'docker' / 'n8n'
 OWNER = {'emailOrLdapLoginId': 'owner@n8n.test', 'password': 'Lab-Passw0rd'}
+# Where the lab without Docker listens.
+USUAL = {'n8n': 5678, 'http': 8080, 'smtp': 1025, 'postgres': 54329}
 # Longer than anything here takes on a busy machine, the mail that hangs apart.
 PATIENCE = 120
 
@@ -79,11 +82,13 @@ def settings():
 class Lab:
     """Is what the worlds share. Everything it starts it ends by process id."""
 
-    def __init__(self, binary, node, n8n, postgres):
+    def __init__(self, binary, node, n8n, postgres, keep=False, ports=None):
+        self.keep = keep
         self.binary, self.node, self.n8n, self.pg_bin = binary, node, n8n, pathlib.Path(postgres)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='ackdrop-n8n.'))
         self.running, self.worlds = [], []
-        self.pg_port, self.http, self.smtp = free_port(), free_port(), free_port()
+        ports = ports or {}
+        self.pg_port, self.http, self.smtp = (ports.get(name) or free_port() for name in ('postgres', 'http', 'smtp'))
         self.url = f'http://127.0.0.1:{self.http}'
 
     def __enter__(self):
@@ -128,7 +133,10 @@ class Lab:
     def __exit__(self, *_):
         for process in reversed(self.running):
             end(process)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.keep:
+            print(f'logs: {self.folder}')
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def end(process):
@@ -146,11 +154,11 @@ def end(process):
 class World:
     """Is one n8n with databases of its own, in a scope of ackdrop that has its name."""
 
-    def __init__(self, lab, name, workflows, asleep=()):
+    def __init__(self, lab, name, workflows, asleep=(), port=None):
         self.lab, self.name, self.workflows = lab, name, workflows
         # Workflows that a case activates for itself.
         self.asleep = list(asleep)
-        self.port, self.broker = free_port(), free_port()
+        self.port, self.broker = port or free_port(), free_port()
         self.n8n_url = f'http://127.0.0.1:{self.port}'
         # Where a workflow is called that stands for another one: a mutant.
         self.instead = {}
@@ -245,6 +253,10 @@ class World:
         # A GET at a hook for POST fires nothing, and its words tell whether the hook is there.
         until(f'webhook {path}', lambda: 'not registered for GET' in str(ask(f'{self.n8n_url}/webhook/{path}')[1]), pause=0.05)
 
+    def stock(self):
+        """Puts the objects that workflows name: the same as docker/n8n/seed.json."""
+        self.admin('_objects/stripe/customers/cus_lab', {'email': 'b@example.com', 'source': 'tok_visa'}, 'PUT')
+
     # What cases do.
 
     def reset(self):
@@ -298,3 +310,22 @@ def workflows():
     for file in sorted((SOURCE / 'workflows').glob('*.json')):
         found[re.sub(r'^\d+-', '', file.stem)] = json.loads(file.read_text())
     return found
+
+
+def main():
+    """Runs the lab on its usual ports until it is interrupted."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    node, n8n, postgres = map(pathlib.Path, sys.argv[1:])
+    with Lab(os.environ['SUITE_BIN'], node, n8n, postgres, ports=USUAL) as here:
+        world = World(here, 'default', list(workflows().values()), port=USUAL['n8n'])
+        print('n8n imports the workflows, half a minute …', flush=True)
+        world.prepare()
+        world.stock()
+        print(f'n8n      {world.n8n_url}  (owner@n8n.test, Lab-Passw0rd)\nackdrop  {here.url}/_stats\n'
+              f'jobs     psql -h 127.0.0.1 -p {here.pg_port} -U lab {world.jobs_database}\nThe lab is ready; Ctrl-C ends it.', flush=True)
+        world.process.wait()
+        sys.exit('n8n ended; its log: ' + (here.folder / 'n8n-default.log').read_text()[-2000:])
+
+
+if __name__ == '__main__':
+    main()

@@ -16,6 +16,7 @@ class Mutant:
     name: str
     suffix: str
     workflow: str
+    # The webhook that the case calls, and in its stead the mutant's.
     path: str
     breaks: Callable
     case: Callable
@@ -24,7 +25,7 @@ class Mutant:
         return self.breaks(flows.made_from(originals[self.workflow], self.suffix))
 
     def try_on(self, world, book):
-        world.instead = {self.path: f'{self.path}-{self.suffix}'}
+        world.instead = {self.path: f'{self.path.removesuffix("-locked")}-{self.suffix}'}
         try:
             told = self.case(world)
         except Wrong as wrong:

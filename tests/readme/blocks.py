@@ -4,6 +4,7 @@ A block ```sh is run; the block ```text right behind it is what it prints, where
 alone for any lines. A comment right before a block says otherwise:
 
   <!-- background -->      it goes on while the rest runs; the page goes on when GET /_ready says so
+  <!-- background until WORDS -->  the same, and the page goes on when it has printed a line with these words
   <!-- end -->             ends what runs in the background, before the block
   <!-- not run: why -->    it is not run, and the test says so
 
@@ -15,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 passed = failed = 0
 
@@ -68,6 +70,16 @@ def ready():
     return subprocess.run(["ackdrop", "ready", "--timeout", "60s"], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def begin(text, words):
+    """Starts what goes on in the background, and tells whether it has become ready."""
+    process = subprocess.Popen(["bash", "-c", text], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if not words:
+        return process, ready()
+    said = any(words in line for line in process.stdout)
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+    return process, said
+
+
 def stop(process):
     if process:
         os.killpg(process.pid, signal.SIGTERM)
@@ -111,9 +123,9 @@ def main(path):
             case(name, job(text))
         if language != "sh":
             continue
-        if directive == "background":
-            background = subprocess.Popen(["bash", "-c", text], start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-            case(name, None if ready() else "it does not become ready")
+        if directive.startswith("background"):
+            background, is_ready = begin(text, directive.removeprefix("background until ") if " until " in directive else "")
+            case(name, None if is_ready else "it does not become ready")
             continue
         status, said = shell(text)
         behind = found[index + 1] if index + 1 < len(found) else None
