@@ -110,8 +110,10 @@ impl Link {
             self.bytes.1 += read as u64;
             self.unread.extend_from_slice(&buffer[..read]);
         }
-        let closes = self.replies.is_empty() && self.unread.starts_with(b"421");
-        !closes && !(self.unread.is_empty() && self.replies.is_empty())
+        if !self.replies.is_empty() {
+            return true;
+        }
+        !self.unread.is_empty() && !self.unread.starts_with(b"421")
     }
 
     /// Sends bytes.
