@@ -18,6 +18,7 @@ CREATE TABLE IF NOT EXISTS jobs (
   claimed_at   timestamptz,
   updated_at   timestamptz NOT NULL DEFAULT now(),
   done_at      timestamptz,
+  alerting_at  timestamptz,                         -- since when a sweeper has been about to alert
   alerted_at   timestamptz,
   handle       text,                                -- what to look for at the provider, written before the effect
   execution_id text,                                -- n8n's, written with the handle

@@ -1,5 +1,7 @@
 //! The line between an attempt, which runs in a task of its own, and the connection that waits for its answer.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use http_body_util::combinators::BoxBody;
@@ -93,12 +95,20 @@ pub struct Passing {
     pub head: http::response::Parts,
     /// The body; whoever made it takes in what is left of it when it is dropped.
     pub body: Flow,
+    /// How long a fault waits for its end.
+    pub patience: Duration,
 }
 
 impl Passing {
-    /// Takes in all that still comes.
+    /// Takes in what still comes. Some answers never end: of such a one the rest is left to whoever made it.
     pub async fn drain(mut self) {
-        while let Some(Ok(_)) = self.body.frame().await {}
+        let drained = async {
+            while let Some(Ok(_)) = self.body.frame().await {
+                // A body that always has more is no reason for its task to hold a thread for ever.
+                tokio::task::consume_budget().await;
+            }
+        };
+        drop(tokio::time::timeout(self.patience, drained).await);
     }
 }
 

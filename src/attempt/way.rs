@@ -206,7 +206,9 @@ impl<E: Errand> Attempt<E> {
             Some(Action::Drop(how)) => return self.drop_answer(said, how).await,
             Some(Action::Error(answer)) => {
                 let reply = overridden(self.errand.gateway(&refusal(&answer)), &answer);
-                said.drain().await;
+                if self.drain(said).await == Drained::Over {
+                    return self.line.lose(How::Close, self.ticket);
+                }
                 return self.send(reply.into(), None, Fate::Withheld);
             }
             Some(Action::Hold { barrier }) => Pause::Hold { barrier },
@@ -227,9 +229,25 @@ impl<E: Errand> Attempt<E> {
         match how {
             How::Truncate { bytes } => self.send(said, Some(bytes), Fate::Answered),
             how => {
-                said.drain().await;
+                let how = match self.drain(said).await {
+                    Drained::On => how,
+                    Drained::Over => How::Close,
+                };
                 self.line.lose(how, self.ticket);
             }
+        }
+    }
+
+    /// Takes in what still comes of an answer, until there is no more, or its time, its world or the suite is over; and lets it go.
+    async fn drain(&self, said: Said) -> Drained {
+        let Some(passing) = said.passing else {
+            return Drained::On;
+        };
+        tokio::select! {
+            biased;
+            () = self.ticket.over().cancelled() => Drained::Over,
+            () = self.way.stop.cancelled() => Drained::On,
+            () = passing.drain() => Drained::On,
         }
     }
 
@@ -274,13 +292,13 @@ struct Said {
     passing: Option<Box<Passing>>,
 }
 
-impl Said {
-    /// Takes in all that still comes of it, and lets it go.
-    async fn drain(self) {
-        if let Some(passing) = self.passing {
-            passing.drain().await;
-        }
-    }
+/// Says how it goes on when an answer was taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drained {
+    /// As the rule said.
+    On,
+    /// Not at all: the world was reset.
+    Over,
 }
 
 impl From<Reply> for Said {

@@ -306,23 +306,20 @@ async fn a_late_retry_is_caught_by_a_watch_that_is_long_enough_and_by_nothing_sh
         |b| b,
         async |app: &App| {
             let body = |watch| json!({"expect": "stripe.charge == 1", "settle": "100ms", "watch": watch});
-            let worker = async {
+            // The retry comes when the others have said that all is well.
+            let late = async {
                 assert_eq!(app.call(charge("first")).await.status, 200);
-                tokio::time::sleep(Duration::from_millis(1500)).await;
+                let said = tokio::join!(expect(app, "/_expect", body("1s")), expect(app, "/_expect", body("0s")),);
                 assert_eq!(app.call(charge("again")).await.status, 200);
+                said
             };
-            let (short, long, none, ()) = tokio::join!(
-                expect(app, "/_expect", body("1s")),
-                expect(app, "/_expect", body("3s")),
-                expect(app, "/_expect", body("0s")),
-                worker,
-            );
+            let (long, (short, none)) = tokio::join!(expect(app, "/_expect", body("15s")), late);
             assert_eq!((none.status, short.status), (200, 200), "{}", short.text());
-            assert!(seconds(&short.json()) >= 1.1 && seconds(&none.json()) < 1.0);
+            assert!(seconds(&short.json()) >= 1.1 && seconds(&none.json()) < seconds(&short.json()));
             let late = long.json();
             assert_eq!((long.status, &late["ended"]), (417, &json!("late")));
             let waited = seconds(&late);
-            assert!((1.4..3.0).contains(&waited), "it is said at once: {waited}");
+            assert!((1.1..10.0).contains(&waited), "it is said at once: {waited}");
             let attempts = late["expectations"][0]["attempts"].as_array().unwrap();
             let keys: Vec<_> = attempts.iter().map(|a| a["key"].as_str().unwrap()).collect();
             assert_eq!(keys, ["first", "again"], "in the order of their commit");

@@ -238,7 +238,8 @@ async fn a_slow_head_and_a_slow_body_end_with_the_idle_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_idle_time_never_ends_a_hang_a_hold_or_a_delay() {
-    const IDLE: Duration = Duration::from_millis(50);
+    // Short enough to pass twice, and longer than a busy machine keeps a client between its connection and its request.
+    const IDLE: Duration = Duration::from_millis(500);
     with(limited(|limits| limits.idle = IDLE), async |app: &App| {
         let mut hang = app.connect().await;
         hang.send(&Call::order("a").fault("drop-after-commit; how=hang").bytes())
@@ -246,9 +247,9 @@ async fn the_idle_time_never_ends_a_hang_a_hold_or_a_delay() {
         let mut held = app.connect().await;
         held.send(&Call::order("b").fault("hold-after-commit").bytes()).await;
         let mut late = app.connect().await;
-        late.send(&Call::order("c").fault("delay; delay=300ms").bytes()).await;
-        assert!(hang.is_silent(IDLE * 4).await);
-        assert!(held.is_silent(IDLE).await);
+        late.send(&Call::order("c").fault("delay; delay=1500ms").bytes()).await;
+        assert!(hang.is_silent(IDLE * 2).await);
+        assert!(held.is_silent(IDLE / 4).await);
         app.admin(Call::post("/_holds/h1/release")).await;
         assert_eq!((held.answer().await.status, late.answer().await.status), (201, 201));
         drop(hang);

@@ -8,7 +8,6 @@ The letters are those of README.md, m the guards that are broken on purpose, s t
 import argparse
 import concurrent.futures
 import contextlib
-import functools
 import os
 import pathlib
 import signal
@@ -21,7 +20,8 @@ import cases
 import flows
 import lab
 import mutants
-from cases import ADVISORY, ENFORCED, KINDS, Wrong
+from cases import crashes, engine
+from jobs import ADVISORY, KINDS, Wrong
 
 
 def variants(originals):
@@ -29,60 +29,10 @@ def variants(originals):
     for kind in KINDS.values():
         yield flows.throws(flows.made_from(originals[kind.file], 'before'), kind.node if kind.name != 'order' else 'Look up')
         yield flows.throws(flows.made_from(originals[kind.file], 'after'), 'Receipt')
+    yield flows.throws(flows.made_from(originals['sweeper'], 'crash'), 'Any alert?')
+    yield flows.throws(flows.made_from(originals['resolve'], 'crash'), 'Send again')
     for kind in ADVISORY:
         yield flows.waits_for_lock(flows.made_from(originals[kind.file], 'locked'), 'Claimed?')
-
-
-def steady(trigger, scheduled):
-    """Lists the cases of the n8n that nobody kills: letter, workflow, fault, what to do."""
-    every = list(KINDS.values())
-    for kind in every:
-        for copies in (2, 20):
-            yield 'a', kind.workflow, f'{copies} deliveries at once', functools.partial(cases.delivered_at_once, kind=kind, copies=copies)
-        yield 'a', kind.workflow, 'ids 17,a and 17,b', functools.partial(cases.keys_with_commas, kind=kind)
-        yield 'a', kind.workflow, 'an event without an id', functools.partial(cases.no_event_id, kind=kind)
-    for copies in (2, 20):
-        yield 'a', '8 gate as published ✗', f'{copies} deliveries at once', functools.partial(cases.published_gate, copies=copies)
-    for kind in every:
-        yield 'b', kind.workflow, 'forward-and-respond', functools.partial(cases.passes, kind=kind)
-        yield 'b', kind.workflow, 'fail-before-forward', functools.partial(cases.fails_before, kind=kind)
-        yield 'b', kind.workflow, 'forward-then-drop-response', functools.partial(cases.drops_after, kind=kind)
-    yield 'b', KINDS['payment'].workflow, 'every answer lost', cases.drops_every_answer
-    for kind in every:
-        yield 'c', kind.workflow, 'throws before the receipt', functools.partial(cases.throws_before_receipt, kind=kind)
-        yield 'c', kind.workflow, 'throws after the receipt', functools.partial(cases.throws_after_receipt, kind=kind)
-    naive = '1 naive ✗'
-    stripe, smtp = {'provider': 'stripe'}, {'provider': 'smtp'}
-    drop = 'forward-then-drop-response'
-    for fault, rules, charges, mails, copies in (
-        ('no fault', [], 1, 1, 1),
-        ('fail-before-forward, both', [{'mode': 'fail-before-forward', **stripe}, {'mode': 'fail-before-forward', **smtp}], 1, 1, 1),
-        ('drop-response, charge', [{'mode': drop, **stripe}], 2, 1, 1),
-        ('drop-response, mail', [{'mode': drop, **smtp}], 1, 2, 1),
-        ('drop-response, both', [{'mode': drop, **stripe}, {'mode': drop, **smtp}], 2, 2, 1),
-        ('2 deliveries at once', [], 2, 2, 2),
-    ):
-        yield 'e', naive, fault, functools.partial(cases.naive, rules=rules, charges=charges, mails=mails, copies=copies)
-    yield 'f', 'n8n: Retry On Fail', '4 mails, the third refused once', cases.retry_of_items
-    yield 'f', 'n8n: Retry On Fail', '200 with a top-level `error`', cases.error_in_body
-    yield 'f', 'n8n: Retry On Fail', 'hang, timeout 1.5 s', cases.hang_of_http
-    yield 'g', 'n8n: Stripe node', 'all its operations', cases.every_stripe_operation
-    yield 'g', 'n8n: Stripe Trigger', 'signed, doubled, badly signed', functools.partial(cases.stripe_trigger, flow=trigger)
-    for kind in every:
-        yield 'h', kind.workflow, 'late worker after a sweep', functools.partial(cases.late_worker, kind=kind)
-    yield 'h', '6 sweeper', 'late sweeper after the worker', cases.late_sweeper
-    for kind in ADVISORY:
-        yield 'h', kind.workflow, 'taken between claim and mark', functools.partial(cases.taken_before_mark, kind=kind)
-    for kind in every:
-        yield 'i', kind.workflow, 'swept while at work', functools.partial(cases.fresh_claim, kind=kind)
-    yield 'i', '6 sweeper', 'key 25 h old, payment there', functools.partial(cases.key_too_old, found=True)
-    yield 'i', '6 sweeper', 'key 25 h old, payment not there', functools.partial(cases.key_too_old, found=False)
-    for name in ('mail', 'notify'):
-        yield 'i', KINDS[name].workflow, 'review, three sweeps, two at once', functools.partial(cases.one_alert, kind=KINDS[name])
-    yield 'i', '6 sweeper', 'alert refused once', cases.alert_lost
-    for kind in ENFORCED:
-        yield 'i', kind.workflow, 'provider down for four sweeps', functools.partial(cases.long_pending, kind=kind)
-    yield 'i', '6 sweeper', 'by its schedule', functools.partial(cases.on_schedule, flow=scheduled)
 
 
 class Book:
@@ -137,12 +87,12 @@ class Book:
             self.wrong(letter, 'all', fault, error)
 
 
-def run_steady(world, book, options, trigger, scheduled):
+def run_steady(world, book, options):
     world.prepare()
-    slow = cases.SlowMail(world) if 's' in options.only else None
+    slow = engine.SlowMail(world) if 's' in options.only else None
     for number in range(options.passes):
         print(f'-- pass {number + 1} of {options.passes}', flush=True)
-        for letter, *case in steady(trigger, scheduled):
+        for letter, *case in cases.steady():
             if letter in options.only:
                 book.case(world, letter, *case)
         if number == 0 and 'm' in options.only:
@@ -156,11 +106,9 @@ def run_steady(world, book, options, trigger, scheduled):
 def run_killed(world, book, options):
     world.prepare()
     for _ in range(options.passes):
-        if 'd' in options.only:
-            book.several(world, 'd', 'SIGKILL, answer held', cases.killed_while_held)
-            book.case(world, 'd', '1 naive ✗', 'SIGKILL, answer held, sent again', cases.naive_killed_while_held)
-        if 'f' in options.only:
-            book.several(world, 'f', 'SIGKILL in the wait', cases.waits_and_a_crash)
+        for letter, fault, do in crashes.kills():
+            if letter in options.only:
+                book.several(world, letter, fault, do)
 
 
 PAGE = pathlib.Path(__file__).parent / 'README.md'
@@ -204,10 +152,10 @@ def main():
     trigger = tests.pop('stripe-trigger')
     everything = [*originals.values(), *variants(originals), *tests.values(), *(mutant.made(originals) for mutant in mutants.ALL)]
     with lab.Lab(os.environ['SUITE_BIN'], options.node, options.n8n, options.postgres, options.keep) as here:
-        steady_world = lab.World(here, 'steady', everything, asleep=[trigger, scheduled])
+        steady_world = lab.World(here, 'steady', everything, asleep={'stripe-trigger': trigger, 'scheduled': scheduled})
         killed_world = lab.World(here, 'killed', [*originals.values(), tests['wait']])
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            running = [pool.submit(run_steady, steady_world, book, options, trigger, scheduled), pool.submit(run_killed, killed_world, book, options)]
+            running = [pool.submit(run_steady, steady_world, book, options), pool.submit(run_killed, killed_world, book, options)]
             for one in running:
                 with contextlib.suppress(KeyboardInterrupt):
                     try:

@@ -1,8 +1,10 @@
 """The lab on this machine: one PostgreSQL, one ackdrop, and worlds with an n8n each."""
 
+import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -29,9 +31,12 @@ class Broken(Exception):
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+    """Finds a port below those that the system gives to clients: one of them could be taken before its server has come up."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(('127.0.0.1', port))
+            return port
 
 
 def until(what, done, patience=PATIENCE, pause=0.1):
@@ -154,10 +159,10 @@ def end(process):
 class World:
     """Is one n8n with databases of its own, in a scope of ackdrop that has its name."""
 
-    def __init__(self, lab, name, workflows, asleep=(), port=None):
+    def __init__(self, lab, name, workflows, asleep=None, port=None):
         self.lab, self.name, self.workflows = lab, name, workflows
-        # Workflows that a case activates for itself.
-        self.asleep = list(asleep)
+        # Workflows that a case activates for itself, by name.
+        self.asleep = asleep or {}
         self.port, self.broker = port or free_port(), free_port()
         self.n8n_url = f'http://127.0.0.1:{self.port}'
         # Where a workflow is called that stands for another one: a mutant.
@@ -200,7 +205,7 @@ class World:
             self.lab.sql('postgres', f'CREATE DATABASE {database} OWNER lab')
         self.lab.sql(self.jobs_database, (SOURCE / 'schema.sql').read_text(), user='lab')
         home = self.lab.folder / f'{self.name}-imported.json'
-        home.write_text(json.dumps(self.workflows + self.asleep))
+        home.write_text(json.dumps([*self.workflows, *self.asleep.values()]))
         for file in (SOURCE / 'credentials.json', HERE / 'credentials.json'):
             self.cli('import:credentials', f'--input={file}')
         self.cli('import:workflow', f'--input={home}')

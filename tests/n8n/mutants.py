@@ -1,12 +1,12 @@
 """The guards of the lab's workflows, each broken once: the case that looks at it must turn red, and for a wrong count or state."""
 
 import dataclasses
-import functools
+from functools import partial
 from typing import Callable
 
-import cases
 import flows
-from cases import ADVISORY, KINDS, Wrong
+from cases import crashes, deliveries, forward, modes, sweeps
+from jobs import ADVISORY, KINDS, Wrong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,30 +58,36 @@ def split_at_commas(flow):
 def of_workers():
     """Breaks the same guards in every correct workflow."""
     for kind in KINDS.values():
-        told = functools.partial(Mutant, workflow=kind.file)
-        yield told(f'{kind.workflow}: no claim', 'noclaim', path=kind.name, breaks=lambda flow: flows.always(flow, 'Claimed?'), case=functools.partial(cases.delivered_at_once, kind=kind, copies=20))
-        yield told(f'{kind.workflow}: done without its state condition', 'nostate', path=kind.name, breaks=stateless, case=functools.partial(cases.late_worker, kind=kind))
-        yield told(f'{kind.workflow}: parameters as a string', 'commas', path=kind.name, breaks=split_at_commas, case=functools.partial(cases.keys_with_commas, kind=kind))
+        told = partial(Mutant, workflow=kind.file)
+        yield told(f'{kind.workflow}: no claim', 'noclaim', path=kind.name, breaks=lambda flow: flows.always(flow, 'Claimed?'), case=partial(deliveries.delivered_at_once, kind=kind, copies=20))
+        yield told(f'{kind.workflow}: done without its state condition', 'nostate', path=kind.name, breaks=stateless, case=partial(forward.late_worker, kind=kind))
+        yield told(f'{kind.workflow}: parameters as a string', 'commas', path=kind.name, breaks=split_at_commas, case=partial(deliveries.keys_with_commas, kind=kind))
     for kind in ADVISORY:
-        yield Mutant(f'{kind.workflow}: no look at whose job it is', 'nomark', kind.file, f'{kind.name}-locked', unlooked, functools.partial(cases.taken_before_mark, kind=kind))
+        yield Mutant(f'{kind.workflow}: no look at whose job it is', 'nomark', kind.file, f'{kind.name}-locked', unlooked, partial(forward.taken_before_mark, kind=kind))
 
 
 def of_sweeper():
     mail, payment = KINDS['mail'], KINDS['payment']
     for name, suffix, breaks, case in (
-        ('resends mails', 'resends', flows.mails_again, functools.partial(cases.drops_after, kind=mail)),
+        ('resends mails', 'resends', flows.mails_again, partial(modes.drops_after, kind=mail)),
         ("charges the Stripe node's again", 'charges', lambda flow: flows.edited(flow, 'Take', "WHEN kind = 'stripe-node' THEN 'look up'", "WHEN kind = 'stripe-node' THEN 'charge again'"),
-         functools.partial(cases.drops_after, kind=KINDS['stripe-node'])),
-        ('uses a key of any age', 'oldkeys', lambda flow: flows.edited(flow, 'Take', 'hours => $2::int', 'hours => 1000 + $2::int'), functools.partial(cases.key_too_old, found=True)),
-        ('takes fresh claims', 'fresh', lambda flow: flows.edited(flow, 'Take', 'AND claimed_at < now() - make_interval(mins => $1::int)', 'AND $1::int > 0'), functools.partial(cases.fresh_claim, kind=mail)),
+         partial(modes.drops_after, kind=KINDS['stripe-node'])),
+        ('uses a key of any age', 'oldkeys', lambda flow: flows.edited(flow, 'Take', 'hours => $2::int', 'hours => 1000 + $2::int'), partial(sweeps.key_too_old, found=True)),
+        ('takes fresh claims', 'fresh', lambda flow: flows.edited(flow, 'Take', 'AND claimed_at < now() - make_interval(mins => $1::int)', 'AND $1::int > 0'), partial(sweeps.fresh_claim, kind=mail)),
         ('takes jobs in any state', 'takesall', lambda flow: flows.edited(flow, 'Take', "WHERE state = 'pending' OR state = 'claimed' AND claimed_at < now() - make_interval(mins => $1::int)", 'WHERE $1::int > 0'),
-         functools.partial(cases.passes, kind=payment)),
-        ('forgets receipts', 'receipts', lambda flow: flows.edited(flow, 'Take', "WHEN provider_ref IS NOT NULL THEN 'done'", ''), functools.partial(cases.throws_after_receipt, kind=payment)),
-        ('puts back without a state condition', 'putsback', lambda flow: flows.edited(flow, 'Back to pending', "AND state = 'claimed'", ''), cases.late_sweeper),
-        ('alerts each time', 'alerts', lambda flow: flows.edited(flow, 'Take alerts', 'alerted_at IS NULL AND', ''), functools.partial(cases.one_alert, kind=mail)),
-        ('never tells of long pending', 'shrugs', lambda flow: flows.edited(flow, 'Take alerts', "OR state = 'pending' AND sweeps >= $1::int", 'OR $1::int < 0'), functools.partial(cases.long_pending, kind=payment)),
+         partial(modes.passes, kind=payment)),
+        ('forgets receipts', 'receipts', lambda flow: flows.edited(flow, 'Take', "WHEN provider_ref IS NOT NULL THEN 'done'", ''), partial(crashes.throws_after_receipt, kind=payment)),
+        ('puts back without a state condition', 'putsback', lambda flow: flows.edited(flow, 'Back to pending', "AND state = 'claimed'", ''), partial(forward.late_sweeper, then='drop')),
+        ('settles without a state condition', 'settles', lambda flow: flows.edited(flow, 'Settle', "AND state = 'claimed'", ''), partial(forward.late_sweeper, then='answer')),
+        ('alerts each time', 'alerts', lambda flow: flows.edited(flow, 'Take alerts', 'alerted_at IS NULL AND (alerting_at IS NULL OR alerting_at < now() - make_interval(mins => $2::int))', '$2::int > 0'), partial(sweeps.one_alert, kind=mail)),
+        ('forgets an alert that was not given', 'forgets', lambda flow: flows.edited(flow, 'Take alerts', 'OR alerting_at < now() - make_interval(mins => $2::int)', 'OR $2::int < 0'), sweeps.alert_crashed),
+        ('never tells of long pending', 'shrugs', lambda flow: flows.edited(flow, 'Take alerts', "OR state = 'pending' AND sweeps >= $1::int", 'OR $1::int < 0'), partial(sweeps.long_pending, kind=payment)),
     ):
         yield Mutant(f'6 sweeper: {name}', suffix, 'sweeper', 'sweep', breaks, case)
 
 
-ALL = [*of_workers(), *of_sweeper()]
+def of_resolve():
+    yield Mutant('9 resolve: closes without its state condition', 'closes', 'resolve', 'resolve', lambda flow: flows.edited(flow, 'Close', "AND state = 'review'", ''), forward.late_human)
+
+
+ALL = [*of_workers(), *of_sweeper(), *of_resolve()]

@@ -86,8 +86,16 @@ pub(crate) async fn read(mut incoming: Incoming, limit: u64, budget: &Budget, id
 
 /// Says whether the client sent what it must not, rather than too little.
 pub(crate) fn is_malformed(error: &hyper::Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
-    cause.is_some_and(|e| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
+    cause(error).is_some_and(|e| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData))
+}
+
+/// Says whether a body broke off at the client, and not because its connection was given up here.
+pub(crate) fn is_of_client(error: &hyper::Error) -> bool {
+    cause(error).is_some()
+}
+
+fn cause(error: &hyper::Error) -> Option<&io::Error> {
+    std::error::Error::source(error)?.downcast_ref()
 }
 
 /// Is the body of any answer.

@@ -50,8 +50,6 @@ pub(crate) struct Connection {
     gauge: Gauge,
     /// Cancelled when the client leaves before the first byte of an answer.
     pub(crate) gone: CancellationToken,
-    /// Cancelled when the connection was given up: whatever was still to be read from it is cut off.
-    pub(crate) given_up: CancellationToken,
     /// Whether the client left, even if an answer was on its way then.
     left: AtomicBool,
     next: Mutex<Option<Next>>,
@@ -88,7 +86,6 @@ impl Connection {
             local: socket.local_addr().ok(),
             gauge: Gauge::default(),
             gone: CancellationToken::new(),
-            given_up: CancellationToken::new(),
             left: AtomicBool::new(false),
             next: Mutex::default(),
         }
@@ -97,6 +94,14 @@ impl Connection {
     /// Takes in that one more request arrived: of a client that left while an earlier answer was on its way, it is a gone one's.
     pub(crate) fn arrived(&self) {
         if self.left.load(Ordering::Relaxed) {
+            self.gone.cancel();
+        }
+    }
+
+    /// Takes in that the client has left: it is gone, unless an answer is on its way.
+    pub(crate) fn left(&self) {
+        self.left.store(true, Ordering::Relaxed);
+        if !self.gauge.is_answering() {
             self.gone.cancel();
         }
     }
@@ -226,8 +231,6 @@ impl Driver<'_> {
                 drop(tokio::time::timeout(GRACE, rest).await);
             }
         }
-        // Said first: a body whose connection is dropped would look as if it had come to its end.
-        connection.given_up.cancel();
         let parts = hyper.into_parts();
         let wire = parts.io.into_inner();
         Driven {
@@ -241,10 +244,7 @@ impl Driver<'_> {
 /// Watches for the client's leaving, on our own handle of the socket: hyper does not see it while pipelined bytes wait.
 async fn watch(connection: &Connection, socket: &Socket) -> std::convert::Infallible {
     socket.left().await;
-    connection.left.store(true, Ordering::Relaxed);
-    if !connection.gauge.is_answering() {
-        connection.gone.cancel();
-    }
+    connection.left();
     std::future::pending().await
 }
 

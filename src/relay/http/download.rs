@@ -24,6 +24,8 @@ pub(super) enum BrokenOff {
     Upstream(#[from] hyper::Error),
     #[error("the upstream was silent for too long")]
     Silent,
+    #[error("the upstream had not said all when nobody had listened for {0:?}")]
+    Endless(Duration),
 }
 
 /// Is an answer's body on its way; what is left of it when it is dropped is taken in all the same.
@@ -31,6 +33,8 @@ pub(super) enum BrokenOff {
 pub(super) struct Download {
     /// None once its end has come, or was left to a task.
     coming: Option<Box<Coming>>,
+    /// How long what is left of it is taken in.
+    cap: Duration,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -52,7 +56,7 @@ impl Download {
         incoming: Incoming,
         received: Arc<Received>,
         (ledger, id): (Ledger, u64),
-        idle: Duration,
+        (idle, cap): (Duration, Duration),
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
@@ -67,6 +71,7 @@ impl Download {
                 id,
                 received,
             })),
+            cap,
             tasks,
             stop,
         };
@@ -113,11 +118,11 @@ impl Coming {
     }
 
     /// Takes in what is left.
-    async fn drain(mut self, stop: CancellationToken) {
+    async fn drain(mut self, cap: Duration, stop: CancellationToken) {
         let drained = async {
             loop {
                 match std::future::poll_fn(|cx| self.poll_frame(cx)).await {
-                    Some(Ok(_)) => {}
+                    Some(Ok(_)) => tokio::task::consume_budget().await,
                     Some(Err(broken)) => return Some(broken.to_string()),
                     None => return None,
                 }
@@ -125,6 +130,7 @@ impl Coming {
         };
         let note = tokio::select! {
             () = stop.cancelled() => Some("the suite stopped before the upstream had said all".to_owned()),
+            () = tokio::time::sleep(cap) => Some(BrokenOff::Endless(cap).to_string()),
             note = drained => note,
         };
         self.end(note);
@@ -191,7 +197,7 @@ impl Drop for Download {
             return;
         };
         match tokio::runtime::Handle::try_current() {
-            Ok(_) => drop(self.tasks.spawn(coming.drain(self.stop.clone()))),
+            Ok(_) => drop(self.tasks.spawn(coming.drain(self.cap, self.stop.clone()))),
             Err(_) => coming.end(None),
         }
     }

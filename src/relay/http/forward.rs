@@ -195,7 +195,7 @@ impl Forward {
             incoming,
             Arc::clone(&self.received),
             record,
-            self.patience(),
+            (self.patience(), house.way.hang_cap),
             house.way.tasks.clone(),
             house.way.stop.clone(),
         );
@@ -211,6 +211,7 @@ impl Forward {
             passing: Some(Box::new(Passing {
                 head,
                 body: flow(download),
+                patience: self.patience(),
             })),
             outcome,
             from_accepted: outcome == Outcome::Replayed,

@@ -93,7 +93,7 @@ async fn attempt(
         entry.relayed = Some(Box::new(Relayed::default()));
     });
     let received = Received::new(&ticket, whole.request.recordable().0);
-    let mut upload = Upload::new(incoming, &head, Arc::clone(&received), connection, house, &read);
+    let mut upload = Upload::new(incoming, &head, Arc::clone(&received), house, &read);
     if house.way.rules.look_into_bodies(door.relay.about.name) {
         match upload.look_ahead(LOOKED_INTO).await {
             Ok(Some(body)) => whole.request.body = body,
@@ -116,6 +116,7 @@ async fn attempt(
         name,
     };
     let (line, delivery) = Line::new(connection.gone.clone());
+    let cut = received.left.clone();
     let forward = Forward::new(Arc::clone(door), asked, head, upload, received);
     let (way, gone) = (house.way.clone(), connection.gone.clone());
     house.way.tasks.spawn(async move {
@@ -123,7 +124,7 @@ async fn attempt(
         let noted = async {
             gone.cancelled().await;
             ledger.update(id, |entry| {
-                entry.note_relayed(|relayed, now| relayed.client_left = Some(now))
+                entry.note_relayed(|relayed, now| _ = relayed.client_left.get_or_insert(now));
             });
             std::future::pending::<()>().await;
         };
@@ -133,7 +134,17 @@ async fn attempt(
             () = walk(way, forward, ticket, line) => {}
         }
     });
-    connection.wait(delivery, &read).await
+    let cut = async {
+        cut.cancelled().await;
+        connection.left();
+        std::future::pending().await
+    };
+    tokio::select! {
+        // Its body ended before its attempt did: whoever has left in the middle of a request is told nothing of it.
+        biased;
+        never = cut => never,
+        answer = connection.wait(delivery, &read) => answer,
+    }
 }
 
 /// Ends a request that broke off while it was being looked into.

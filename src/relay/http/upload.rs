@@ -17,8 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ledger::{Ledger, secrets};
 use crate::net::House;
-use crate::net::http::Connection;
-use crate::net::http::body::{Broken, is_malformed};
+use crate::net::http::body::{Broken, is_malformed, is_of_client};
 use crate::store::Ticket;
 
 /// How much of a body is recorded.
@@ -39,6 +38,8 @@ pub(super) struct Received {
     pub(super) answered: CancellationToken,
     /// Cancelled when the answer is over: what has not been sent by now is not wanted.
     pub(super) over: CancellationToken,
+    /// Cancelled when the client has left in the middle of the body.
+    pub(super) left: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -70,7 +71,6 @@ pub(super) struct Upload {
     idle: Duration,
     silence: Pin<Box<Sleep>>,
     received: Arc<Received>,
-    given_up: CancellationToken,
     /// Says, when it goes, that nothing more will be read.
     read: Option<DropGuard>,
 }
@@ -102,6 +102,7 @@ impl Received {
             wanted: CancellationToken::new(),
             answered: CancellationToken::new(),
             over: CancellationToken::new(),
+            left: CancellationToken::new(),
         })
     }
 
@@ -134,6 +135,14 @@ impl Received {
         state.part.extend_from_slice(&data[..room.min(data.len())]);
         state.last = Instant::now();
         state.clients_turn = false;
+    }
+
+    /// Takes in that the client was seen to leave, maybe before whoever watches its connection has seen it.
+    fn client_left(&self) {
+        self.left.cancel();
+        self.ledger.update(self.id, |entry| {
+            entry.note_relayed(|relayed, now| _ = relayed.client_left.get_or_insert(now));
+        });
     }
 
     fn end(&self, broken: Option<Broken>) {
@@ -173,7 +182,6 @@ impl Upload {
         incoming: Incoming,
         head: &request::Parts,
         received: Arc<Received>,
-        connection: &Connection,
         house: &House,
         read: &CancellationToken,
     ) -> Self {
@@ -186,7 +194,6 @@ impl Upload {
             idle,
             silence: Box::pin(tokio::time::sleep(idle)),
             received,
-            given_up: connection.given_up.clone(),
             read: Some(read.clone().drop_guard()),
         };
         upload.look_for_end();
@@ -227,20 +234,6 @@ impl Upload {
     fn end(&mut self, broken: Option<Broken>) {
         self.received.end(broken);
         self.read = None;
-    }
-
-    /// Takes in an end: hyper shows a body whose connection is no more as if it had come to its own.
-    fn ended(&mut self) -> Result<(), BrokenOff> {
-        let whole = match self.incoming.size_hint().exact() {
-            Some(left) => left == 0,
-            None => !self.given_up.is_cancelled(),
-        };
-        self.end((!whole).then_some(Broken::Cut));
-        if self.received.lock().whole {
-            Ok(())
-        } else {
-            Err(BrokenOff)
-        }
     }
 
     fn poll_leave(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BrokenOff>> {
@@ -300,14 +293,22 @@ impl Body for Upload {
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
-                this.end(Some(if is_malformed(&error) {
+                let broken = if is_malformed(&error) {
                     Broken::Malformed
                 } else {
+                    if is_of_client(&error) {
+                        this.received.client_left();
+                    }
                     Broken::Cut
-                }));
+                };
+                this.end(Some(broken));
                 Poll::Ready(Some(Err(BrokenOff)))
             }
-            Poll::Ready(None) => Poll::Ready(this.ended().err().map(Err)),
+            // Its own end: of a body that was cut off, whoever ended the connection, hyper says so.
+            Poll::Ready(None) => {
+                this.end(None);
+                Poll::Ready(None)
+            }
             Poll::Pending => {
                 this.received.lock().clients_turn = true;
                 ready!(this.silence.as_mut().poll(cx));

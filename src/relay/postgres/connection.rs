@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::Blind;
 use super::follower::{Follower, FromClient, FromServer};
 use super::frames::{error, message};
+use super::kept::{Kept, MOST, Part};
 use super::live::Live;
 use super::login::Opened;
 use crate::attempt::{Held, Pause, Paused};
@@ -24,8 +25,6 @@ use crate::relay::pipe::{FULL, Moved, Outgoing, Pipe, Reading};
 use crate::relay::{Relay, SslMode};
 use crate::store::{Scope, Ticket};
 
-/// How much of an answer is held back.
-const HELD: usize = 256 << 10;
 /// How long a server is given to take its leave.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -38,7 +37,7 @@ pub(super) struct Connection {
     pub(super) follower: Follower,
     pub(super) pipe: Pipe,
     /// The answer that is not complete, and whether a part of it has left already.
-    pub(super) held: Vec<u8>,
+    pub(super) held: Kept,
     pub(super) leaked: bool,
     pub(super) live: Option<Live>,
     /// Attempts whose answer is on its way to the client, with where it ends.
@@ -88,7 +87,7 @@ impl Connection {
                 to_client,
                 to_server: Outgoing::default(),
             },
-            held: Vec::new(),
+            held: Kept::default(),
             leaked: false,
             live: None,
             leaving: VecDeque::new(),
@@ -158,10 +157,11 @@ impl Connection {
 
     async fn server_said(&mut self, event: FromServer) -> Result<(), Ending> {
         match event {
-            FromServer::Answer(bytes) => self.hold(&bytes),
+            FromServer::Answer(bytes, part) => self.hold(&bytes, part).await?,
             FromServer::Refused => {
                 let refusal = self.live.as_mut().and_then(|live| live.refusal.take());
-                self.hold(&super::verdict::refusal(&refusal.unwrap_or_default()));
+                let bytes = super::verdict::refusal(&refusal.unwrap_or_default());
+                self.hold(&bytes, Part::End).await?;
             }
             FromServer::Began(statement) => {
                 let live = Live::begin(&self.relay, &self.scope, self.peer, std::slice::from_ref(&statement));
@@ -213,19 +213,24 @@ impl Connection {
         Ok(false)
     }
 
-    /// Keeps the server's bytes back until their answer is complete.
-    fn hold(&mut self, bytes: &[u8]) {
-        self.held.extend_from_slice(bytes);
-        if self.held.len() <= HELD {
-            return;
+    /// Keeps the server's bytes back until their answer is complete, as far as there is room.
+    async fn hold(&mut self, bytes: &[u8], part: Part) -> Result<(), Ending> {
+        self.held.push(bytes, part);
+        if !self.held.is_too_large() {
+            return Ok(());
+        }
+        if self.live.as_ref().is_some_and(|live| live.settled.is_some()) {
+            // It is decided what the client may have; what still comes belongs to no statement.
+            return self.release().await;
         }
         if let Some(live) = self.live.as_ref().filter(|_| !self.leaked) {
-            let note = format!("the answer is longer than {HELD} bytes: its beginning left before the commit was seen");
+            let note = format!("the answer is longer than {MOST} bytes: its beginning left before the commit was seen");
             live.ticket.note(|entry| entry.notes.push(note));
         }
         self.leaked = true;
-        let held = std::mem::take(&mut self.held);
-        self.say(&held);
+        let early = self.held.spill();
+        self.say(&early);
+        Ok(())
     }
 
     pub(super) fn say(&mut self, bytes: &[u8]) {
@@ -329,7 +334,7 @@ impl Connection {
             return;
         }
         self.pipe.to_client.clear();
-        self.held.clear();
+        self.held.take();
         self.leaving.clear();
         if let Some(live) = &self.live {
             live.ticket
@@ -397,7 +402,7 @@ impl Connection {
         let rest = std::mem::take(&mut self.pipe.from_client);
         self.forward_bytes(&client);
         self.forward_bytes(&rest);
-        let held = std::mem::take(&mut self.held);
+        let held = self.held.take();
         self.say(&held);
         self.say(&server);
         let live = self.live.take();
@@ -476,9 +481,9 @@ impl Connection {
         if self.held.is_empty() && self.live.is_some() {
             let name = &self.relay.spec.name;
             let why = format!("relay {name}: the server ended the connection");
-            self.held = error("FATAL", "08006", &why);
+            self.held = Kept::of(error("FATAL", "08006", &why));
         }
-        let held = std::mem::take(&mut self.held);
+        let held = self.held.take();
         self.say(&held);
         if let Some(Live { mut ticket, .. }) = self.live.take() {
             ticket.decide(outcome);

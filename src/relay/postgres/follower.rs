@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use super::Blind;
 use super::expected::{Expected, Names};
 use super::frames::{Frame, Frames, Message, message};
+use super::kept::Part;
 use super::scanner::Scanner;
 use super::statement::Statement;
 use super::transaction::{Decided, Transaction};
@@ -46,7 +47,7 @@ pub(super) struct Ask {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FromServer {
     /// These belong to the answer that is being held back.
-    Answer(Vec<u8>),
+    Answer(Vec<u8>, Part),
     /// An attempt has begun with this statement, which came in one message with the transaction before it.
     Began(Statement),
     /// The attempt has ended on the server's side; its answer is not complete yet.
@@ -88,6 +89,8 @@ pub(super) struct Follower {
     out: VecDeque<FromServer>,
     /// What is said when the rest of a message has come.
     afterwards: Vec<FromServer>,
+    /// What the server's last message is to the answer.
+    part: Part,
 }
 
 #[derive(Debug)]
@@ -126,6 +129,7 @@ impl Follower {
             discarding: false,
             out: VecDeque::new(),
             afterwards: Vec::new(),
+            part: Part::Body,
         }
     }
 
@@ -163,7 +167,7 @@ impl Follower {
         client.extend(self.client.give_back());
         let mut server = Vec::new();
         for event in self.out.drain(..) {
-            if let FromServer::Answer(bytes) = event {
+            if let FromServer::Answer(bytes, _) = event {
                 server.extend(bytes);
             }
         }
@@ -249,12 +253,12 @@ impl Follower {
                         let answer = self
                             .out
                             .iter()
-                            .rposition(|event| matches!(event, FromServer::Answer(_)));
+                            .rposition(|event| matches!(event, FromServer::Answer(..)));
                         self.afterwards.extend(self.out.drain(answer.map_or(0, |at| at + 1)..));
                     }
                 }
                 Some(Frame::Rest(bytes, last)) => {
-                    self.out.push_back(FromServer::Answer(bytes.to_vec()));
+                    self.out.push_back(FromServer::Answer(bytes.to_vec(), self.part));
                     if last {
                         self.out.extend(self.afterwards.drain(..));
                     }

@@ -2,12 +2,13 @@
 //!
 //! In reading order: `scanner` and `statement` (what a text asks for), `frames` (messages), `transaction` (what is written, and when it
 //! counts), `expected` and `follower` (the protocol; pure), then `startup`, `upstream` and `login` (how a connection begins), `live` (the
-//! attempt) and `connection` (the sockets, and what is held back between them).
+//! attempt), `kept` (what is held back of an answer) and `connection` (the sockets around all that).
 
 mod connection;
 mod expected;
 mod follower;
 mod frames;
+mod kept;
 mod live;
 mod login;
 mod scanner;

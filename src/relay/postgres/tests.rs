@@ -232,7 +232,7 @@ fn listen(follower: &mut Follower, piece: &[u8], told: &mut Told) {
     loop {
         match follower.server(&mut input) {
             Ok(None) => return,
-            Ok(Some(FromServer::Answer(bytes))) => told.down.extend(bytes),
+            Ok(Some(FromServer::Answer(bytes, _))) => told.down.extend(bytes),
             Ok(Some(FromServer::Release)) => told.events.push(format!("release {}", told.down.len())),
             Ok(Some(FromServer::Decided(decided))) => told.events.push(format!("{decided:?}")),
             Ok(Some(FromServer::Began(statement))) => told.events.push(format!("began {}", statement.operation())),

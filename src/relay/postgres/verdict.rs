@@ -113,7 +113,7 @@ impl Connection {
     /// Lets the client have what was held back, unless the rules say otherwise about the attempt that ends with it.
     pub(super) async fn release(&mut self) -> Result<(), Ending> {
         if self.live.as_ref().is_none_or(|live| live.settled.is_none()) {
-            let held = std::mem::take(&mut self.held);
+            let held = self.held.take();
             self.say(&held);
             return Ok(());
         }
@@ -121,7 +121,7 @@ impl Connection {
         let Some(live) = self.live.take() else {
             return Ok(());
         };
-        let mut held = std::mem::take(&mut self.held);
+        let mut held = self.held.take();
         let verdict = match &live.settled {
             Some(Settled::Verdict(verdict)) => verdict.clone(),
             _ => return Err(self.withhold(live.ticket, How::Close)),

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::FutureExt as _;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -92,10 +93,27 @@ impl Link {
         Ok((link, greeting))
     }
 
-    /// Says a line, its end included, and hears the reply.
+    /// Says a line, its end included, and hears the reply. Where a reply was there before the line, none can be told to be its own.
     pub(super) async fn ask(&mut self, line: &[u8]) -> Result<Heard, Silent> {
+        let unasked = self.was_told_unasked();
         self.send(line).await?;
+        if unasked {
+            return Err(Silent::Foreign);
+        }
         self.hear().await
+    }
+
+    /// Says whether the upstream has said something that nobody asked for; that it closes, which it may say at any time, aside.
+    fn was_told_unasked(&mut self) -> bool {
+        let mut buffer = [0; 4096];
+        if let Some(Ok(read)) = self.stream.read(&mut buffer).now_or_never() {
+            self.bytes.1 += read as u64;
+            self.unread.extend_from_slice(&buffer[..read]);
+        }
+        if !self.replies.is_empty() {
+            return true;
+        }
+        !self.unread.is_empty() && !self.unread.starts_with(b"421")
     }
 
     /// Sends bytes.

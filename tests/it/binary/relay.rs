@@ -1,7 +1,10 @@
-//! A gibibyte through a relay, in both directions, in a process of its own: its memory stays flat.
+//! A gibibyte through a relay, in both directions, in a process of its own, for only its memory is the relay's: it stays flat.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::Served;
 
@@ -82,6 +85,60 @@ fn a_gibibyte_passes_in_both_directions_with_flat_memory() {
     let (code, events, _) = served.ask(&["events", "--json"]);
     assert_eq!(code, 0);
     assert!(events.contains("1073741824"), "{events}");
+}
+
+/// Waits until a count stands still: then all that can wait unread waits already.
+fn until_still(count: &AtomicUsize) {
+    let mut before = usize::MAX;
+    while before != count.load(Ordering::SeqCst) {
+        before = count.load(Ordering::SeqCst);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "nothing happens for a while: that is what is waited for"
+        )]
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn what_nobody_reads_behind_a_tcp_relay_waits_in_the_kernel() {
+    const LENGTH: usize = 256 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let upstream = listener.local_addr().unwrap();
+    let echo = std::thread::spawn(move || {
+        let (mut from, _) = listener.accept().unwrap();
+        let mut to = from.try_clone().unwrap();
+        std::io::copy(&mut from, &mut to).unwrap();
+        to.shutdown(Shutdown::Write).unwrap();
+    });
+    let mut served = Served::start(&["--relay", &format!("raw=127.0.0.1:0,tcp://{upstream}")], &[]);
+    let line = served.out_line();
+    let addr = line.split("tcp://").nth(1).unwrap().split(' ').next().unwrap();
+    let before = peak(&served);
+    let mut down = TcpStream::connect(addr).unwrap();
+    let mut up = down.try_clone().unwrap();
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
+    let pouring = std::thread::spawn(move || {
+        let piece = vec![7; 1 << 16];
+        for _ in 0..LENGTH / piece.len() {
+            up.write_all(&piece).unwrap();
+            count.fetch_add(piece.len(), Ordering::SeqCst);
+        }
+        up.shutdown(Shutdown::Write).unwrap();
+    });
+    until_still(&written);
+    assert!(written.load(Ordering::SeqCst) < LENGTH, "nobody has read anything");
+    let mut got = 0;
+    let mut piece = vec![0; 1 << 20];
+    while let n @ 1.. = down.read(&mut piece).unwrap() {
+        got += n;
+    }
+    assert_eq!(got, LENGTH);
+    let more = peak(&served) - before;
+    assert!(more < MORE, "it took {more} bytes more");
+    pouring.join().unwrap();
+    echo.join().unwrap();
 }
 
 #[test]

@@ -88,6 +88,42 @@ async fn who_waits_goes_alone_and_the_others_go_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_names_no_provider_is_not_used_up_by_what_is_sent() {
+    with(
+        |b| b,
+        async |app: &App| {
+            let receiver = Receiver::saying("200 OK").await;
+            let asked = json!({"url": receiver.url, "body": {"reference": "o"}, "copies": 3, "spacing": "1ms"});
+            for (n, (mode, more)) in [
+                ("drop-after-commit", json!({})),
+                ("fail-before-commit", json!({"method": "POST"})),
+                ("delay", json!({"delay": "1ms", "scope": "default"})),
+                ("pass", json!({"json": {"/reference": "*"}})),
+                ("drop-after-commit", json!({"outcome": "accepted"})),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let mut rule = json!({"mode": mode, "on": 1});
+                rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+                let id = app.fault(rule).await;
+                let told = deliver(app, asked.clone()).await;
+                assert_eq!(each(&told, "outcome"), ["accepted"; 3], "{mode}");
+                assert_eq!(each(&told, "fate"), ["answered"; 3], "{mode}");
+                assert_eq!(app.tally(&id).await, [0, 0, 0], "{mode}");
+                let mut conn = app.connect().await;
+                conn.send(&Call::order(&format!("o{n}")).bytes()).await;
+                conn.try_answer().await;
+                assert_eq!(app.tally(&id).await, [1, 1, 0], "{mode}: it was kept for what comes in");
+                app.admin(Call::new("DELETE", "/_faults")).await;
+            }
+            assert_eq!(receiver.heard().len(), 15);
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_signature_can_be_wrong_or_stale_and_the_id_stays() {
     with(
         |b| b,

@@ -1,8 +1,10 @@
 //! Spaced, reordered, late.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::sync::Barrier;
 
 use super::{Receiver, deliver, each};
 use crate::support::{App, Call, with, within};
@@ -16,7 +18,8 @@ async fn copies_are_spaced_and_the_first_is_late() {
             let asked = json!({"url": receiver.url, "body": "x", "copies": 3, "spacing": "60ms", "delay": "100ms"});
             let begin = Instant::now();
             deliver(app, asked).await;
-            let at: Vec<Duration> = receiver.heard().iter().map(|heard| heard.at - begin).collect();
+            let mut at: Vec<Duration> = receiver.heard().iter().map(|heard| heard.at - begin).collect();
+            at.sort_unstable();
             for (n, at) in at.iter().enumerate() {
                 assert!(*at >= Duration::from_millis(100 + 60 * n as u64), "{n}: {at:?}");
             }
@@ -31,9 +34,14 @@ async fn a_slow_answer_does_not_hold_up_what_is_spaced() {
     with(
         |b| b,
         async |app: &App| {
-            let receiver = Receiver::start(async |_, stream| {
-                tokio::time::sleep(Duration::from_millis(400)).await;
-                super::receiver::say(stream, "200 OK").await;
+            // So slow that it answers nobody before it has heard all.
+            let all = Arc::new(Barrier::new(4));
+            let receiver = Receiver::start(move |_, stream| {
+                let all = Arc::clone(&all);
+                async move {
+                    all.wait().await;
+                    super::receiver::say(stream, "200 OK").await;
+                }
             })
             .await;
             let told = deliver(app, json!({"url": receiver.url, "copies": 4, "spacing": "10ms"})).await;

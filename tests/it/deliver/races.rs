@@ -154,6 +154,7 @@ async fn nothing_is_sent_while_a_connection_is_missing() {
             for n in 0..4 {
                 streams.push(within("a connection", listener.accept()).await.unwrap().0);
                 if n == 1 {
+                    // Nothing comes for a while: that is what is looked at, and only a pause can show it.
                     tokio::time::sleep(Duration::from_millis(200)).await;
                     assert!(streams.iter().all(|stream| stream.try_read(&mut [0]).is_err()));
                 }

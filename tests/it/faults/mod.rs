@@ -22,7 +22,7 @@ impl App {
     }
 
     /// Returns how often a rule matched, fired and was skipped.
-    async fn tally(&self, id: &str) -> [u64; 3] {
+    pub(crate) async fn tally(&self, id: &str) -> [u64; 3] {
         let rule = self.rule(id).await;
         ["matched", "fired", "skipped"].map(|name| rule[name].as_u64().unwrap())
     }

@@ -176,6 +176,7 @@ async fn a_tunnel_in_which_nothing_moves_is_ended_and_one_that_is_used_is_not() 
             while began.elapsed() < Duration::from_millis(1_000) {
                 conn.send(b"x").await;
                 assert_eq!(conn.read_exact(1).await, b"x");
+                // The user's own slowness, well below what counts as idle.
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
             let (rest, _) = within("the end of the tunnel", conn.rest()).await;

@@ -1,5 +1,8 @@
 //! Relays: the same faults and the same ledger before providers that are no mocks.
 
+mod cut;
+mod endless;
+mod hostile;
 mod http;
 mod modes;
 mod protocol;
@@ -8,3 +11,4 @@ mod smtp;
 pub(crate) mod support;
 mod trouble;
 mod twice;
+mod unasked;

@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use wiremock::ResponseTemplate;
 
 use super::support::{Raw, read_head, received, spec, upstream};
-use crate::support::{App, Call, with, within};
+use crate::support::{App, Call, with};
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -210,13 +210,11 @@ async fn a_thousand_requests_on_one_connection() {
         |b| b.relay(spec("pay", &server.uri(), "")),
         async |app: &App| {
             let mut conn = app.to("pay").await;
-            let calls = async {
-                for n in 0..1_000 {
-                    conn.send(&Call::post("/").body(format!("{n}")).bytes()).await;
-                    assert_eq!(conn.answer().await.text(), "made");
-                }
-            };
-            within("a thousand calls", calls).await;
+            // Each has its own time: how long a thousand take says only how busy the machine is.
+            for n in 0..1_000 {
+                conn.send(&Call::post("/").body(format!("{n}")).bytes()).await;
+                assert_eq!(conn.answer().await.text(), "made");
+            }
             let counts = app.counts("pay").await;
             assert_eq!((counts.accepted, counts.answered, counts.duplicates), (1_000, 1_000, 0));
             assert_eq!(received(&server).await, 1_000);
@@ -245,7 +243,7 @@ async fn who_reads_slowly_or_is_held_holds_the_upstream_back() {
         }
     })
     .await;
-    // Until nothing more is written for a moment; what is under way is in the kernel's buffers.
+    // Until nothing more is written for a while, which only a pause can show; what is under way is in the kernel's buffers.
     let stuck = async || loop {
         let before = written.load(Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(300)).await;

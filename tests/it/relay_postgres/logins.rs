@@ -165,6 +165,7 @@ async fn a_request_to_cancel_is_passed_on() {
                 app.until("the statement", |app| app.now("pg").in_flight == 1).await;
                 let mut tries = 0;
                 while !sleeping.is_finished() {
+                    // A request that comes before its statement cancels nothing, and nobody says so: it is asked again after a while.
                     within("the request", cancel.cancel_query(NoTls)).await.unwrap();
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     tries += 1;

@@ -2,6 +2,7 @@
 
 mod boundaries;
 mod faults;
+mod large;
 mod logins;
 mod lost;
 mod server;

@@ -172,8 +172,9 @@ async fn during_a_delay_or_a_hold_it_is_lost_and_the_provider_did_what_it_did() 
         |b| b.smtp(starttls()),
         async |app: &App| {
             for (rule, accepted) in [
-                (json!({"mode": "delay", "at": "before", "delay": "150ms"}), true),
-                (json!({"mode": "delay", "at": "after", "delay": "150ms"}), true),
+                // Long enough for the client to leave in it, on a busy machine too.
+                (json!({"mode": "delay", "at": "before", "delay": "500ms"}), true),
+                (json!({"mode": "delay", "at": "after", "delay": "500ms"}), true),
                 (json!({"mode": "hold-before-commit"}), false),
                 (json!({"mode": "hold-after-commit"}), true),
                 (json!({"mode": "hold-before-commit", "step": "mail"}), false),

@@ -198,6 +198,13 @@ impl Conn {
         }
     }
 
+    /// Lets the kernel keep little of what is not read yet; else it keeps as much as it finds good.
+    pub(crate) fn keep_little(&self) {
+        SockRef::from(self.stream.tcp())
+            .set_recv_buffer_size(256 << 10)
+            .unwrap();
+    }
+
     /// Sends one urgent byte, out of band.
     pub(crate) fn send_urgent(&self) {
         SockRef::from(self.stream.tcp()).send_out_of_band(b"!").unwrap();

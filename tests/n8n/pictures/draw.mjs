@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 
 const [ackdrop, folder] = process.argv.slice(2);
 const n8n = 'http://localhost:5678';
-const size = { width: 900, height: 420 };
+const size = { width: 1180, height: 480 };
 mkdirSync(folder, { recursive: true });
 
 const post = async (url, body) => {
@@ -24,14 +24,19 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage({ viewport: size });
   await page.goto(`${n8n}/signin`);
-  await page.locator('input[type=email]').fill('owner@n8n.test');
-  await page.locator('input[type=password]').fill('Lab-Passw0rd');
+  await page.locator('input[name=emailOrLdapLoginId]').fill('owner@n8n.test');
+  await page.locator('input[name=password]').fill('Lab-Passw0rd');
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => !url.pathname.includes('signin'));
   await page.goto(`${n8n}/workflow/labNaive00000001/executions`);
   await page.waitForURL(/executions\/\d+/);
-  const canvas = page.frameLocator('iframe').first();
-  await canvas.getByTestId('canvas-node-status-success').first().waitFor();
+  await page.locator('[data-test-id=canvas-node-status-success]').nth(2).waitFor();
+  // A list of advice lies over the executions; its button has no name.
+  const advice = page.getByText('Production Checklist');
+  await advice.waitFor();
+  const { x, y, height } = await advice.boundingBox();
+  await page.mouse.click(x + 320, y + height / 2);
+  await advice.waitFor({ state: 'hidden' });
   await page.waitForTimeout(1500); // The canvas moves into view.
   await page.screenshot({ path: `${folder}/green.png` });
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::Blind;
 use super::super::expected::{Expected, Names};
 use super::super::frames::{Message, message, text};
+use super::super::kept::Part;
 use super::super::statement::Verb;
 use super::{Follower, FromServer, cut};
 
@@ -245,7 +246,8 @@ impl Follower {
     }
 
     pub(super) fn answer(&mut self, message: Message) {
-        self.out.push_back(FromServer::Answer(message.bytes));
+        self.part = Part::of(message.tag());
+        self.out.push_back(FromServer::Answer(message.bytes, self.part));
     }
 
     pub(super) fn pop(&mut self) -> Option<Expected> {
