@@ -88,7 +88,7 @@ if lab up --detach --no-build; then
     is "https://api.stripe.com is reached by CONNECT" "Lab 0 200 8080" "$(asks)"
     has "and in no other way" "7 000" "$(asks --noproxy '*')"
     lab down --volumes >/dev/null
-    is "the lab is taken down, volumes and all" "" "$(docker_objects container --all --filter label=com.docker.compose.service=n8n && docker_objects volume --filter "name=${name}_n8n")"
+    is "the lab is taken down, volumes and all" "" "$(docker_objects container --all --filter label=com.docker.compose.service=n8n && docker volume ls --quiet --filter "name=${name}_n8n" --filter "name=${name}_postgres")"
 else
     lab logs --no-color | tail -n 40
     bad "the lab starts" "$(tail -n 1 "$work/compose.log")"
