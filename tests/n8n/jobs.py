@@ -71,7 +71,6 @@ def received(world, kind):
 
 def fresh(world):
     world.reset()
-    world.stock()
 
 
 def make_stale(world, hours=1):
@@ -129,7 +128,7 @@ def release(world, ids):
 
 def deliver(world, path, copies):
     """Sends one event in copies of one moment; each must have arrived and been answered."""
-    told = world.admin('_deliver', {'url': world.hook(path), 'body': ORDER, 'headers': {'content-type': 'application/json'}, 'copies': copies})
+    told = world.admin('_deliver', {'url': world.hook(path), 'body': ORDER, 'headers': {'content-type': 'application/json'}, 'copies': copies, 'timeout': '60s'})
     expect('copies that were answered', [copy['outcome'] for copy in told['copies']], ['accepted'] * copies)
 
 

@@ -116,7 +116,8 @@ class Lab:
         subprocess.run(made, check=True, cwd='/', stdout=subprocess.DEVNULL)
         served = ['-p', str(self.pg_port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'fsync=off', '-c', 'max_connections=200']
         self.spawn('postgres', [*as_nobody, self.pg_bin / 'postgres', '-D', data / 'data', *served])
-        served = ['--http', f'127.0.0.1:{self.http}', '--https', 'off', '--smtp', f'127.0.0.1:{self.smtp}', '--smtps', 'off', '--ca', self.folder / 'ca']
+        served = ['--http', f'127.0.0.1:{self.http}', '--https', 'off', '--smtp', f'127.0.0.1:{self.smtp}', '--smtps', 'off', '--ca', self.folder / 'ca',
+                  '--seed', SOURCE / 'seed.json']
         self.spawn('ackdrop', [self.binary, 'serve', *served])
         until('ackdrop', lambda: ask(self.url + '/_ready')[0] == 200)
         until('PostgreSQL', lambda: subprocess.run([self.pg_bin / 'pg_isready', '-q', '-h', '127.0.0.1', '-p', str(self.pg_port)]).returncode == 0)
@@ -258,10 +259,6 @@ class World:
         # A GET at a hook for POST fires nothing, and its words tell whether the hook is there.
         until(f'webhook {path}', lambda: 'not registered for GET' in str(ask(f'{self.n8n_url}/webhook/{path}')[1]), pause=0.05)
 
-    def stock(self):
-        """Puts the objects that workflows name: the same as docker/n8n/seed.json."""
-        self.admin('_objects/stripe/customers/cus_lab', {'email': 'b@example.com', 'source': 'tok_visa'}, 'PUT')
-
     # What cases do.
 
     def reset(self):
@@ -325,7 +322,6 @@ def main():
         world = World(here, 'default', list(workflows().values()), port=USUAL['n8n'])
         print('n8n imports the workflows, half a minute …', flush=True)
         world.prepare()
-        world.stock()
         print(f'n8n      {world.n8n_url}  (owner@n8n.test, Lab-Passw0rd)\nackdrop  {here.url}/_stats\n'
               f'jobs     psql -h 127.0.0.1 -p {here.pg_port} -U lab {world.jobs_database}\nThe lab is ready; Ctrl-C ends it.', flush=True)
         world.process.wait()
